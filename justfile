@@ -22,8 +22,12 @@ lock:
     uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml --all-extras --group dev --output-file requirements/dev.txt
     uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml --all-extras --output-file requirements/run.txt
 
-# The one gate before a commit: format, lint, types, contracts, tidy, unit, scenarios.
-check: lint types contracts tidy unit scenarios
+# Before each commit: lint, types, contracts and the fast tests of what changed since a commit.
+quick since="HEAD": lint types contracts
+    {{python}} -m changed_tests --since {{since}}
+
+# Before a change is proposed: format, lint, types, contracts, words, tidy, unit, scenarios.
+check: lint types contracts words tidy unit scenarios
 
 lint:
     .venv/bin/ruff format --check --quiet .
@@ -36,15 +40,19 @@ contracts:
     .venv/bin/lint-imports
 
 tidy:
-    .venv/bin/pytest -q tests/tidy
+    .venv/bin/pytest -q -n 2 tests/tidy
 
 unit *args:
-    .venv/bin/pytest -q -n 2 tests/unit {{args}}
+    .venv/bin/pytest -q -n 2 -m "not slow" tests/unit {{args}}
+
+# Unit tests that take seconds each: subprocesses, sweeps, property tests. CI and `just nightly` run them.
+slow *args:
+    .venv/bin/pytest -q -n 2 -m "slow" tests/unit tests/tidy {{args}}
 
 scenarios:
-    .venv/bin/pytest -q tests/scenarios
+    .venv/bin/pytest -q -n 2 tests/scenarios
 
-# `--by-package` counts; paths limit the output. Not in `check` until it finds nothing.
+# `--by-package` counts; paths limit the output.
 # Banned constructions of English (tools/words/banned.toml) and names that the glossary replaces.
 words *args:
     {{python}} -m words {{args}}
@@ -123,12 +131,12 @@ differential sequences="500": controlplane-build
 
 # [watch-faults] A cache behind a proxy that cuts, stalls, lies and restarts.
 watch-faults rounds="1000": controlplane-build
-    {{python}} -m tests.chaos.watch_faults --rounds {{rounds}}
+    {{python}} -m tests.e2e.watch_faults --rounds {{rounds}}
 
-# [elector] Simulated and real elections under faults, with the official client and Nodemend's.
-elector simulated="10000" real="20": controlplane-build
-    {{python}} -m tests.simulation.elector --runs {{simulated}}
-    {{python}} -m tests.chaos.elector --runs {{real}}
+# [leader-election] Simulated and real elections under faults, with the official client and Nodemend's.
+leader-election simulated="10000" real="20": controlplane-build
+    {{python}} -m tests.simulation.leader_election --runs {{simulated}}
+    {{python}} -m tests.e2e.leader_election --runs {{real}}
 
 # [bench-clients] CPU, memory and start beside the raw floor and beside other clients: sample, normal or full.
 bench-clients size="normal": controlplane-build
@@ -157,14 +165,14 @@ simulate-checks seeds="5000" every="1":
     {{python}} -m tests.simulation.crashes.campaign --every {{every}}
     {{python}} -m tests.simulation.checks.campaign --seeds {{seeds}}
 
-# [simulate] Break all of decide/, one place at a time; `every` takes a sample.
+# [simulate] Break every module of decisions, one place at a time; `every` takes a sample.
 mutants every="1":
     {{python}} -m mutants --every {{every}}
 
 # Machines of either project, nodes alone, three workload clusters of which one hangs (7 minutes; with 60 nodes 2).
 # [checks-e2e] Silence and storms on the real control plane.
 checks-e2e nodes="1000" *args: controlplane-build
-    {{python}} -m tests.checks_e2e --nodes {{nodes}} {{args}}
+    {{python}} -m tests.e2e.checks --nodes {{nodes}} {{args}}
 
 # [scale] The checker with few and with many real Nodes: sample, normal or full; `steady` omits what depends on the machine's momentary load.
 scale size="normal" what="": controlplane-build
@@ -184,23 +192,23 @@ scale-upstream nodes="1000":
 
 # [thresholds] Every limit against exact fractions, for every total and every count.
 thresholds totals="200":
-    {{python}} -m tests.oracles.thresholds --totals {{totals}}
+    {{python}} -m tests.campaigns.thresholds --totals {{totals}}
 
 # [explain] Every outcome has a text, every answer is as it was read, and a storm of 5,000 nodes is simulated in time.
 explain:
-    {{python}} -m tests.explain
+    {{python}} -m tests.campaigns.explain
 
 # [power-table] Every state of a host has its action; every row of the seed has its place, or a decision.
 power-table:
-    {{python}} -m tests.power_table
+    {{python}} -m tests.campaigns.power_table
 
 # [simulate-power] Power cycles in the simulated world, with metal3 in it: faults of hosts, BMCs and every other component.
 simulate-power seeds="5000":
     {{python}} -m tests.simulation.power.campaign --seeds {{seeds}}
 
-# [simulate-fencing] The shipped agents, feeders and remediators on the simulated API server, with an adversary within a second of the bound.
-simulate-fencing seeds="2000" *args:
-    {{python}} -m tests.simulation.shipped_fencing.campaign --seeds {{seeds}} {{args}}
+# [simulate-self-fencing] The shipped agents, feeders and remediators on the simulated API server, with an adversary within a second of the bound.
+simulate-self-fencing seeds="2000" *args:
+    {{python}} -m tests.simulation.self_fencing_nodes.campaign --seeds {{seeds}} {{args}}
 
 # [simulate-hostile] The worlds of the other campaigns, with hostile nodes, other projects' controllers, clusters, restores and stale caches.
 simulate-hostile seeds="5000" *args:
@@ -210,56 +218,56 @@ simulate-hostile seeds="5000" *args:
 campaign-power *args:
     {{python}} -m campaign_power {{args}}
 
-# [simulate-fencing] All 2^20 ways in which the links of five parties can be cut, through the shipped decisions.
+# [simulate-self-fencing] All 2^20 ways in which the links of five parties can be cut, through the shipped decisions.
 link-matrices:
-    {{python}} -m tests.link_matrices
+    {{python}} -m tests.campaigns.link_matrices
 
-# [fencing-time] From the marker to the release, by time and by a new boot, in the simulated world.
-fencing-time seeds="20":
-    {{python}} -m tests.fencing_time --seeds {{seeds}}
+# [self-fencing-time] From the marker to the release, by time and by a new boot, in the simulated world.
+self-fencing-time seeds="20":
+    {{python}} -m tests.campaigns.self_fencing_time --seeds {{seeds}}
 
 # A zone with the given number of nodes falls silent at once: the last is released about as soon as one alone would be.
-fencing-storm nodes="100":
-    {{python}} -m tests.fencing_storm {{nodes}}
+self-fencing-storm nodes="100":
+    {{python}} -m tests.campaigns.self_fencing_storm {{nodes}}
 
 # Scenarios and seeds must detect all mistakes made by hand and nine in ten mutants by operators; `--every 40` is a sample.
 # [power-mutants] Break the code that switches hosts off, one place at a time.
 power-mutants *args:
-    {{python}} -m tests.power_mutants {{args}}
+    {{python}} -m tests.campaigns.power_mutants {{args}}
 
 # Every story of failing hosts and their managers, `rounds` of them; then the remediator dies at every
 # `every`-th of its writes, and two replicas take turns. In none does a machine write after its release.
 # [power-e2e] Power cycles on the real control plane, with real BMCs in front of real processes.
 power-e2e rounds="80" every="1": controlplane-build
-    {{python}} -m tests.power_e2e --rounds {{rounds}} --every {{every}}
+    {{python}} -m tests.e2e.power --rounds {{rounds}} --every {{every}}
 
 # [lifecycle] Upgraded, downgraded, wound down, torn out and installed again, with a power cycle at every phase.
 lifecycle *args: controlplane-build
-    {{python}} -m tests.lifecycle {{args}}
+    {{python}} -m tests.e2e.lifecycle {{args}}
 
 # [power-capi] Power cycles requested by Cluster API's own manager under its own account, and by medik8s as recorded.
 power-capi rounds="3": controlplane-build
-    {{python}} -m tests.power_capi --rounds {{rounds}}
+    {{python}} -m tests.e2e.power_capi --rounds {{rounds}}
 
 # [host-conformance] The simulated host operator against every recorded sequence of metal3's own.
 host-conformance *args:
-    {{python}} -m tests.host_conformance {{args}}
+    {{python}} -m tests.campaigns.host_conformance {{args}}
 
 # [refusals] Requests that the real API server refuses, and records that the running remediator does not accept.
 refusals: controlplane-build
-    {{python}} -m tests.refusals
+    {{python}} -m tests.e2e.refusals
 
 # [check-refusals] Bad policies and checks of every kind, refused by the API server's own rules, with a message.
 check-refusals: controlplane-build
-    {{python}} -m tests.refusals.check_refusals
+    {{python}} -m tests.e2e.refusals.check_refusals
 
 # [agent-refusals] Requests of agents, nodes and users that self-fencing refuses, and those that the running signer does not sign.
 agent-refusals: controlplane-build
-    {{python}} -m tests.refusals.agent_refusals
+    {{python}} -m tests.e2e.refusals.agent_refusals
 
 # [seeds] The examples printed in the designs, on the real API server with the running checker (3 minutes).
 seeds: controlplane-build
-    {{python}} -m tests.seeds
+    {{python}} -m tests.e2e.seeds
 
 # [upstream-x2] On Cluster API's own manager: second failing Machines that get no remediation. Not in CI.
 upstream-x2:
@@ -300,15 +308,14 @@ agent-footprint seconds="60": controlplane-build
     {{python}} -m bench.agent_footprint {{seconds}}
 
 # The campaign must detect at least nine in ten; `--every 20` is a sample.
-# [fencing-mutants] Break the decision code of self-fencing, one place at a time.
-fencing-mutants *args:
-    {{python}} -m mutants {{args}} --only decide.feed_lease decide.own_contact decide.peer_ decide.renewal_pace \
-        decide.reboot_deadline decide.proven_seconds decide.contact_evidence decide.time_proof decide.watchdog_class \
-        decide.self_remediation decide.self_resets decide.agent_ decide.fencing_ decide.certificate_life
+# [self-fencing-mutants] Break the decision code of self-fencing, one place at a time.
+self-fencing-mutants *args:
+    {{python}} -m mutants {{args}} --only protocol.feed_lease protocol.peers protocol.self_resets protocol.timing \
+        protocol.watchdog_drivers remediation.self_fencing safety.time_proof signer.decide
 
 # [peer-fuzz] Malformed data for everything that an agent reads: nothing raises, and nothing is accepted.
 peer-fuzz executions="1000000" *args:
-    {{python}} -m tests.peer_fuzz {{executions}} {{args}}
+    {{python}} -m tests.campaigns.peer_fuzz {{executions}} {{args}}
 
 # 2,000 questions and 50 handshakes a second, 500 slow connections, and two peers that must get answers anyway.
 # [peer-load] One real agent under overload: its own check, its feeder, its memory, its requests to the API server.
@@ -316,9 +323,9 @@ peer-load seconds="120": controlplane-build
     {{python}} -m bench.peer_load {{seconds}}
 
 # Stories by name, or `--histories N` of a seeded mix; all stories and 50 histories without either. Needs root.
-# [fencing-e2e] Real agents, feeders, gates and manager: cut links, lying peers, bad certificates; each release after its reset.
-fencing-e2e *args: controlplane-build
-    {{python}} -m tests.e2e_fencing {{args}}
+# [self-fencing-e2e] Real agents, feeders, gates and manager: cut links, lying peers, bad certificates; each release after its reset.
+self-fencing-e2e *args: controlplane-build
+    {{python}} -m tests.e2e.self_fencing {{args}}
 
 # Build the guest with real watchdogs, unless it is cached; says what is missing.
 guest-build:
@@ -327,22 +334,22 @@ guest-build:
 # `--only` picks stories and drivers by their names.
 # [watchdog] The shipped feeder in a guest with i6300esb, iTCO and softdog: its stories, a given number of times.
 watchdog runs="77" *args="": guest-build
-    {{python}} -m tests.e2e_watchdog {{runs}} {{args}}
+    {{python}} -m tests.e2e.watchdog {{runs}} {{args}}
 
-# [fencing-e2e] Three guests are the nodes of a cluster, by the shipped units, image and DaemonSet; one is cut off.
-fencing-guests: controlplane-build guest-build
-    {{python}} -m tests.e2e_guests
+# [self-fencing-e2e] Three guests are the nodes of a cluster, by the shipped units, image and DaemonSet; one is cut off.
+self-fencing-guests: controlplane-build guest-build
+    {{python}} -m tests.e2e.guests
 
 # Every reachable state of the protocol's models, and a counterexample for every mutant; `full` takes hours. Needs spin and gcc.
 # [models] Self-fencing in models: every property holds, every mutant has a counterexample.
 models *args:
-    {{python}} -m tests.model {{args}}
+    {{python}} -m tests.models {{args}}
 
 # [traces] Random traces of the model played against the shipped code: they agree, and it never releases sooner.
 traces count="10000":
-    {{python}} -m tests.model.replay {{count}}
+    {{python}} -m tests.models.replay {{count}}
 
-# The real ones on the real control plane; `--simulated` leaves those out, `--list` shows the test of each.
+# `--simulated` omits the tests that need the real control plane, `--list` shows the test of each finding.
 # [attacks] Every finding of the attack on the product, tested again.
 attacks *args: controlplane-build
     {{python}} -m attacks {{args}}
@@ -351,20 +358,20 @@ attacks *args: controlplane-build
 # `--mutants` what only this campaign detects.
 # [outage] Outages in the simulated world: no healthy node is reset.
 outage *args:
-    {{python}} -m tests.outage --agents-killed {{args}}
+    {{python}} -m tests.campaigns.outage --agents-killed {{args}}
 
 # `--mutants` shows what only this campaign detects.
 # [restore] etcd is restored in three ways at every phase of every remediation: no running boot is released.
 restore seeds="200" *args:
-    {{python}} -m tests.restore --seeds {{seeds}} {{args}}
+    {{python}} -m tests.campaigns.restore --seeds {{seeds}} {{args}}
 
 # [boot-gate] A real systemd boots with the shipped units: kubelet starts, or says what to do. Needs root.
 boot-gate *args: controlplane-build
-    {{python}} -m tests.boot_gate {{args}}
+    {{python}} -m tests.e2e.boot_gate {{args}}
 
 # [border-fuzz] Malformed data for every border, through its parser and its consumer; `--mutants` breaks the parsers.
 border-fuzz inputs="1000000" *args:
-    {{python}} -m tests.border_fuzz {{inputs}} {{args}}
+    {{python}} -m tests.campaigns.border_fuzz {{inputs}} {{args}}
 
 # The contents of the image, as CycloneDX.
 sbom *args:

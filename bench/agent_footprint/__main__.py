@@ -26,8 +26,8 @@ from nodemend.api.well_known import AGENT_REPORT, KUBELET_LEASE_NAMESPACE
 from nodemend.cmd.agent import PAIR
 from nodemend.kube.asyncio_runtime import AsyncioRuntime
 from nodemend.protocol.peers import CertificateTrust, PeerReply
-from tests.agent_room.counting_proxy import CountingProxy
-from tests.agent_room.room import AgentNode, annotations_of, furnish
+from tests.e2e.agent_nodes.agent_node import AgentNode, annotations_of, furnish
+from tests.e2e.agent_nodes.counting_proxy import CountingProxy
 from tests.unit.agent.certificates import Authority
 
 MOST_MEGABYTES: Final = 45

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = "bench.clients"
 
 OTHER_CLIENTS = ("lightkube", "kubernetes", "kopf", "kr8s")
-STARTS = ("bare", "ours", "stream")
+STARTS = ("bare", "list", "stream")
 
 MOST_TIMES_FLOOR = 1.5
 MOST_BYTES_A_NODE = 2048
@@ -40,7 +40,7 @@ _LONGEST_RUN_SECONDS = 900
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The sizes of a run. `rival_nodes` are fewer if the slowest client would take minutes."""
+    """The sizes of a run. `other_nodes` are fewer if the slowest client would take minutes."""
 
     watch_nodes: int
     other_client_nodes: int
@@ -110,13 +110,13 @@ def compare_watches(cores: Cores, size: Size) -> dict[str, list[Result]]:
     results: dict[str, list[Result]] = defaultdict(list)
     with node_server(cores, size.watch_nodes) as port:
         for _ in range(size.rounds):
-            for program in ("floor", "ours"):
+            for program in ("floor", "own_client"):
                 result = run_client(cores, sys.executable, f"{PACKAGE}.{program}", port)
                 results[result["client"]].append(result)
     with node_server(cores, size.other_client_nodes) as port:
         for conflict in OTHER_CLIENTS:
             results[conflict].append(
-                run_client(cores, python_of(conflict), f"{PACKAGE}.rival_{conflict}", port)
+                run_client(cores, python_of(conflict), f"{PACKAGE}.other_{conflict}", port)
             )
     return results
 
@@ -202,7 +202,7 @@ def main(size: Size) -> int:
     times_floor = cleanest_us_per_event(watches["nodemend"]) / cleanest_us_per_event(watches["floor"])
     bytes_a_node = records["cache_bytes"] / records["cached"]
     bare = cleanest(starts["bare"], "laps")
-    times_bare = cleanest(starts["ours"], "laps") / bare
+    times_bare = cleanest(starts["list"], "laps") / bare
     times_bare_streamed = cleanest(starts["stream"], "laps") / bare
     # Every Node was added, and the last one: all else that came were heartbeats.
     heartbeat_wakes = max(int(run["wakes"]) - int(run["cached"]) for run in watches["nodemend"])

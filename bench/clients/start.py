@@ -1,6 +1,6 @@
 """From nothing to a synced cache of real Nodes, beside the bare paged read of the same Nodes.
 
-`python -m bench.clients.start bare|ours|stream KUBECONFIG`
+`python -m bench.clients.start bare|list|stream KUBECONFIG`
 """
 
 import sys

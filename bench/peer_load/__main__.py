@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from bench.peer_load import figures
+from bench.peer_load import results
 from bench.peer_load.crowd import Done, Plan, Shown
 from bench.peer_load.real_peers import Peer, ask_for
 from bench.process_costs import cpu_of, memory_of
@@ -28,8 +28,8 @@ from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from exit_status import exit_status
 from nodemend.api.agent import certified_name
-from tests.agent_room.room import ACCOUNT, AgentNode, furnish
-from tests.e2e_fencing.cell import Node
+from tests.e2e.agent_nodes.agent_node import ACCOUNT, AgentNode, furnish
+from tests.e2e.self_fencing.agent_and_feeder import Node
 from tests.unit.agent.certificates import Authority
 
 SECONDS: Final = 120.0
@@ -110,8 +110,8 @@ def measure(stage: Stage, crowd: Process, seconds: float) -> int:
     began, since, cpu = time.time(), time.clock_gettime(time.CLOCK_BOOTTIME), cpu_of(stage.pid)
     asyncio.run(ask_for(stage.peers, stage.agent.name, stage.agent.address, seconds))
     used, passed = cpu_of(stage.pid) - cpu, time.time() - began
-    asked = figures.asked(stage.audit, ACCOUNT, began, began + passed)
-    late = figures.jitter(stage.node.pings, since, PING_EVERY)
+    asked = results.asked(stage.audit, ACCOUNT, began, began + passed)
+    late = results.jitter(stage.node.pings, since, PING_EVERY)
     _, peak = memory_of(stage.pid)
     wait_until("the crowd has gone", lambda: not crowd.running, within=60)
     done = msgspec.json.decode(crowd.log.read_text().splitlines()[-1], type=Done)
@@ -130,8 +130,8 @@ def tell_load(done: Done, plan: Plan, cpu: float) -> None:
     print(f"CPU of the agent: {cpu:.2f} of one core")
 
 
-def tell_bars(stage: Stage, asked: figures.SentRequest, late: float, megabytes: float, passed: float) -> int:
-    check, reads = figures.p99(asked.checks), len(asked.reads) / passed
+def tell_bars(stage: Stage, asked: results.SentRequest, late: float, megabytes: float, passed: float) -> int:
+    check, reads = results.p99(asked.checks), len(asked.reads) / passed
     answers = [one for peer in stage.peers for one in peer.answers]
     unheard = sum(1 for one in answers if not one.good)
     for keeps in (True, False):
@@ -140,12 +140,12 @@ def tell_bars(stage: Stage, asked: figures.SentRequest, late: float, megabytes: 
         print(f"peers that {'keep their connection' if keeps else 'come anew'} heard {dict(said)}")
     slowest = max((one.took for one in answers), default=0.0)
     in_time = (
-        (check < figures.MOST_CHECK, f"own check p99 {check:.2f} s (below {figures.MOST_CHECK:.1f})"),
-        (late < figures.MOST_JITTER, f"ping jitter {late:.2f} s (below {figures.MOST_JITTER:.2f})"),
+        (check < results.MOST_CHECK, f"own check p99 {check:.2f} s (below {results.MOST_CHECK:.1f})"),
+        (late < results.MOST_JITTER, f"ping jitter {late:.2f} s (below {results.MOST_JITTER:.2f})"),
     )
     right = (
-        (megabytes < figures.MOST_MEGABYTES, f"RSS {megabytes:.0f} MB (below {figures.MOST_MEGABYTES:.0f})"),
-        (reads <= figures.MOST_READS, f"{reads:.1f} API reads a second (at most {figures.MOST_READS:.0f})"),
+        (megabytes < results.MOST_MEGABYTES, f"RSS {megabytes:.0f} MB (below {results.MOST_MEGABYTES:.0f})"),
+        (reads <= results.MOST_READS, f"{reads:.1f} API reads a second (at most {results.MOST_READS:.0f})"),
         (
             bool(answers) and not unheard,
             f"{len(answers) - unheard} of {len(answers)} questions of peers answered",
@@ -153,7 +153,7 @@ def tell_bars(stage: Stage, asked: figures.SentRequest, late: float, megabytes: 
     )
     print(
         f"{len(asked.checks)} own checks, the slowest {max(asked.checks, default=0.0):.2f} s;"
-        f" at most {figures.busiest_second(asked.reads)} reads in one second;"
+        f" at most {results.busiest_second(asked.reads)} reads in one second;"
         f" the slowest answer to a peer took {slowest:.2f} s"
     )
     reported = (*in_time, *right)

@@ -12,7 +12,7 @@ from nodemend.cmd.agent import PAIR
 from nodemend.kube.asyncio_runtime import AsyncioRuntime
 from nodemend.protocol.peers import CertificateTrust, PeerReply
 from nodemend.protocol.timing import RenewalPace
-from tests.agent_room.room import AgentNode
+from tests.e2e.agent_nodes.agent_node import AgentNode
 
 _WITHIN: Final = RenewalPace().round_deadline
 _EVERY: Final = _WITHIN

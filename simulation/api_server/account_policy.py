@@ -16,12 +16,12 @@ def accounts_policy(attempt: Attempt) -> list[PolicyDenial]:
     account = attempt.user.name.rpartition(":")[2]
     kind = attempt.resource.plural + (f"/{attempt.subresource}" if attempt.subresource else "")
     if kind != "leases":
-        message = f"{account} writes no {kind} such as this: by that it could become another account"
+        message = f"{account} may not write this object ({kind}): with it, it could act as another account"
         return [PolicyDenial(_NAME, _NAME, message, FORBIDDEN)]
     if _is_its_own(attempt, account):
         return []
-    but = " but locks (node-UID) and those of nodes" if attempt.user.name == REMEDIATOR else ""
-    message = f"{account} writes the Lease of its own leadership, and no other{but}"
+    others = ", locks (node-UID) and the Leases of nodes" if attempt.user.name == REMEDIATOR else ""
+    message = f"{account} may write only its own leader-election Lease{others}"
     return [PolicyDenial(_NAME, _NAME, message, FORBIDDEN)]
 
 

@@ -130,7 +130,7 @@ DELETABLE_NODES: Final[tuple[Demand, ...]] = (
         FORBIDDEN,
         (
             "metadata.annotations: Nodemend's remediator may add annotations to a Node that was registered "
-            "within the hour, and change only its own, nodemend.io/release-voided"
+            "within the hour, and change only its own, nodemend.io/release-revoked"
         ),
     ),
 )

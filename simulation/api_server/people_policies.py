@@ -32,12 +32,12 @@ SETTINGS: Final[tuple[Demand, ...]] = (
     (
         lambda write: write.user not in {CHECKER, REMEDIATOR},
         FORBIDDEN,
-        "spec: settings are made by a person, never by a controller of Nodemend",
+        "spec: only users may change settings, never a controller of Nodemend",
     ),
     (
         lambda write: not write.creates or _may_configure(write),
         FORBIDDEN,
-        'to create one needs the verb "configure" on {resource}, as to change one does',
+        'creating one needs the verb "configure" on {resource}, as changing one does',
     ),
     (
         lambda write: (
@@ -67,17 +67,20 @@ ORDERS: Final[tuple[Demand, ...]] = (
     (
         lambda write: write.user not in {CHECKER, REMEDIATOR},
         FORBIDDEN,
-        "a remediation is ordered by a person, never by a controller of Nodemend",
+        "only a user may order a remediation, never a controller of Nodemend",
     ),
     (
         lambda write: bool(write.new["metadata"]["name"] != "nodemend-policy-probe"),
         INVALID,
-        "metadata.name: nodemend-policy-probe is kept for trying this policy; call the node otherwise",
+        (
+            "metadata.name: nodemend-policy-probe is reserved for testing this policy; "
+            "give the node another name"
+        ),
     ),
     (
         lambda write: bool(write.new["spec"]["by"] == write.user),
         FORBIDDEN,
-        "spec.by must be your own user name, {user}: nobody orders in the name of another",
+        "spec.by must be your own user name, {user}: users can give orders only in their own name",
     ),
     (
         lambda write: (

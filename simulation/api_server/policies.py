@@ -95,14 +95,14 @@ CONFIRMATION: Final[tuple[Demand, ...]] = (
         lambda write: not write.creates,
         INVALID,
         (
-            "spec.confirmation must be absent from a new remediation: the word is given "
-            "later, by kubectl mend confirm"
+            "spec.confirmation must be absent from a new remediation: it is added "
+            "later, with kubectl mend confirm"
         ),
     ),
     (
         lambda write: write.user not in {CHECKER, REMEDIATOR},
         FORBIDDEN,
-        "spec.confirmation must be written by a person, never by a controller of Nodemend",
+        "spec.confirmation must be written by a user, never by a controller of Nodemend",
     ),
     (
         lambda write: write.may_to_remediations("confirm", write.new["metadata"]["name"]),
@@ -116,35 +116,30 @@ CONFIRMATION: Final[tuple[Demand, ...]] = (
     (
         lambda write: bool(_confirmation(write.new)["by"] == write.user),
         FORBIDDEN,
-        (
-            "spec.confirmation.by must be your own user name, {user}: nobody gives their word"
-            " in the name of another"
-        ),
+        ("spec.confirmation.by must be your own user name, {user}: users can confirm only in their own name"),
     ),
     (
         _repeats("nodeUID"),
         INVALID,
         (
-            "spec.confirmation.nodeUID must repeat status.nodeUID: the word is for another node than this "
-            "remediation, or the remediation has not looked at its node yet"
+            "spec.confirmation.nodeUID must repeat status.nodeUID: the confirmation is for another node than "
+            "this remediation, or the remediator has not read the node yet"
         ),
     ),
     (
         _repeats("bootID"),
         INVALID,
         (
-            "spec.confirmation.bootID must repeat status.bootID: the word is for another boot"
-            " than the one that "
-            "must end; look at the node again"
+            "spec.confirmation.bootID must repeat status.bootID: the confirmation is for another boot "
+            "than the one that must end; check the node again"
         ),
     ),
     (
         _repeats("lastRenewTime"),
         INVALID,
         (
-            "spec.confirmation.lastRenewTime must repeat status.lastRenewTime: the kubelet "
-            "has given a sign of life "
-            "since you looked, or has not been silent for long enough yet"
+            "spec.confirmation.lastRenewTime must repeat status.lastRenewTime: the kubelet has renewed its "
+            "Lease since you read the status, or has not been silent for long enough yet"
         ),
     ),
 )
@@ -198,7 +193,7 @@ NODES: Final[tuple[Demand, ...]] = (
             RELEASE_REVOKED,
         ),
         FORBIDDEN,
-        "metadata.annotations: Nodemend's remediator may change only its own, nodemend.io/release-voided",
+        "metadata.annotations: Nodemend's remediator may change only its own, nodemend.io/release-revoked",
     ),
 )
 
@@ -256,7 +251,7 @@ REMEDIATIONS: Final[tuple[Demand, ...]] = (
             or (_drilled_by(write) != "" and write.may_to_remediations("drill"))
         ),
         FORBIDDEN,
-        'remediations are created by Nodemend\'s checker, or by whoever has the verb "request" on them',
+        'only Nodemend\'s checker, and users with the verb "request" on remediations, may create them',
     ),
     (
         lambda write: not write.creates or _drilled_by(write) in ("", write.user),
@@ -267,7 +262,7 @@ REMEDIATIONS: Final[tuple[Demand, ...]] = (
         lambda write: not write.creates or _drilled_by(write) == "" or write.may_to_remediations("drill"),
         FORBIDDEN,
         (
-            "metadata.annotations: nodemend.io/drill resets a node that is well, and needs the verb "
+            "metadata.annotations: nodemend.io/drill resets a healthy node, and needs the verb "
             '"drill", as in the ClusterRole nodemend-driller'
         ),
     ),
@@ -296,7 +291,7 @@ REMEDIATIONS: Final[tuple[Demand, ...]] = (
     (
         lambda write: write.user != REMEDIATOR or _only_a_confirmation_given(write),
         FORBIDDEN,
-        "spec: Nodemend's remediator may not change what a remediation is asked to do",
+        "spec: Nodemend's remediator may not change the spec of a remediation",
     ),
     (
         lambda write: write.user != REMEDIATOR or _only_our_finalizer_moved(write),
@@ -311,9 +306,8 @@ REMEDIATIONS: Final[tuple[Demand, ...]] = (
         ),
         FORBIDDEN,
         (
-            "metadata.finalizers: nodemend.io/safe-end is removed by Nodemend's remediator "
-            "once its taint is off the "
-            'node; to abandon a remediation without that needs the verb "abandon" on it'
+            "metadata.finalizers: Nodemend's remediator removes nodemend.io/safe-end once its taint is off "
+            'the node; removing it earlier abandons the remediation and needs the verb "abandon" on it'
         ),
     ),
     (
@@ -321,7 +315,7 @@ REMEDIATIONS: Final[tuple[Demand, ...]] = (
         INVALID,
         (
             "metadata: the label nodemend.io/check and the annotations nodemend.io/check-uid, order, "
-            "ordered-by, ordered-because, past-guard and drill say which check or person asked for this "
+            "ordered-by, ordered-because, past-guard and drill record which check or user requested this "
             "remediation, and cannot be changed"
         ),
     ),

@@ -39,12 +39,12 @@ ON_UPDATE: Final[tuple[tuple[str, Holds, str], ...]] = (
     (
         "spec",
         lambda new, old: new.get("spec") == old.get("spec"),
-        "cannot be changed: it may be under way; delete this, and change the template",
+        "cannot be changed: it may be in progress; delete this object and change the template",
     ),
     (
         "status.epoch",
         lambda new, old: bool(status_of(new, "epoch", 0) >= status_of(old, "epoch", 0)),
-        "must not fall: a later leadership has written here, so this writer no longer leads",
+        "must not decrease: a later leader has written this status, so this writer no longer leads",
     ),
     (
         "status.nodeUID",
@@ -59,17 +59,17 @@ ON_UPDATE: Final[tuple[tuple[str, Holds, str], ...]] = (
     (
         "status.bootID",
         boot_stays,
-        "cannot be removed, nor changed while there is evidence: evidence is for one boot",
+        "cannot be removed, nor changed while evidence is recorded: evidence is for one boot",
     ),
     (
         "status.retryCount",
         _retries_rise_by_one,
-        "rises by one with each attempt that failed, and never falls",
+        "must increase by one with each failed attempt, and must not decrease",
     ),
     (
         "status.evidence",
         _evidence_stays_as_recorded,
-        "cannot be changed: it is recorded once, and forgotten before there is other evidence",
+        "cannot be changed: evidence is recorded once, and removed before other evidence is recorded",
     ),
     (
         "status.evidence",
@@ -91,12 +91,12 @@ ALWAYS: Final[tuple[tuple[str, Holds, str], ...]] = (
             not (status_of(new, "released") and status_of(new, "tainted"))
             or status_of(new, "evidence") is not None
         ),
-        "must not be true without status.evidence where the taint was asked for",
+        "must not be true without status.evidence if status.tainted is true",
     ),
     (
         "status.evidence",
         _evidence_is_for_these,
-        "must be for the node, the boot and the host that the status names",
+        "must be for the node, the boot and the host in the status",
     ),
 )
 """Rules that are evaluated on every write."""

@@ -90,7 +90,7 @@ ON_UPDATE: Final[tuple[tuple[str, Holds, str], ...]] = (
     (
         "spec.confirmation",
         _same_once_set("confirmation", _spec),
-        "cannot be changed: withdraw the word, then give it anew",
+        "cannot be changed: withdraw the confirmation, then confirm again",
     ),
     (
         "status.evidence",
@@ -100,17 +100,17 @@ ON_UPDATE: Final[tuple[tuple[str, Holds, str], ...]] = (
     (
         "spec.confirmation",
         _confirmation_is_not_withdrawn_late,
-        "may be withdrawn only before the release begins: this remediation is releasing or has released",
+        "may be withdrawn only before the release starts: this remediation is releasing or has released",
     ),
     (
         "spec.instructions",
         lambda new, old: _spec(new, "instructions") == _spec(old, "instructions"),
-        "cannot be changed: somebody may be acting on them; change the template for the next remediation",
+        "cannot be changed: an operator may be following them; change the template for the next remediation",
     ),
     (
         "status.epoch",
         lambda new, old: bool(status_of(new, "epoch", 0) >= status_of(old, "epoch", 0)),
-        "must not fall: a later leadership has written here, so this writer no longer leads",
+        "must not decrease: a later leader has written this status, so this writer no longer leads",
     ),
     (
         "status.nodeUID",
@@ -120,17 +120,17 @@ ON_UPDATE: Final[tuple[tuple[str, Holds, str], ...]] = (
     (
         "status.bootID",
         boot_stays,
-        "cannot be removed, nor changed while there is evidence: evidence is for one boot",
+        "cannot be removed, nor changed while evidence is recorded: evidence is for one boot",
     ),
     (
         "status.released",
         lambda new, old: not status_of(old, "released") or bool(status_of(new, "released")),
-        "cannot go back to false: what was released stays released",
+        "cannot be reset to false: a release is never undone",
     ),
     (
         "status.evidence",
         _evidence_repeats_confirmation,
-        "must repeat spec.confirmation where its class is E5: no person's word, no evidence",
+        "must repeat spec.confirmation if its class is E5: that evidence is the operator's confirmation",
     ),
     (
         "status.evidence",
@@ -150,7 +150,7 @@ def remediation_rules(attempt: Attempt) -> list[RuleViolation]:
         RuleViolation(field, message) for field, holds, message in rules if not holds(new, old or NOTHING)
     ]
     if old is None and _spec(new, "confirmation") is not None:
-        why = "must be absent from a new remediation: the word is given later, by kubectl mend confirm"
+        why = "must be absent from a new remediation: confirm it later, with kubectl mend confirm"
         found.append(RuleViolation("spec.confirmation", why))
     return found
 
@@ -161,7 +161,7 @@ def template_rules(attempt: Attempt) -> list[RuleViolation]:
     template = (attempt.new.get("spec") or NOTHING).get("template") or NOTHING
     if (template.get("spec") or NOTHING).get("confirmation") is None:
         return []
-    why = "must be absent from a template: nobody can vouch for a node that has not failed yet"
+    why = "must be absent from a template: only a node that has failed can be confirmed as down"
     return [RuleViolation("spec.template.spec.confirmation", why)]
 
 
@@ -175,4 +175,4 @@ def policy_rules(attempt: Attempt) -> list[RuleViolation]:
 def order_rules(attempt: Attempt) -> list[RuleViolation]:
     if attempt.new is None or attempt.old is None or attempt.new.get("spec") == attempt.old.get("spec"):
         return []
-    return [RuleViolation("spec", "cannot be changed: take the order back, then give it anew")]
+    return [RuleViolation("spec", "cannot be changed: delete the order, then create a new one")]

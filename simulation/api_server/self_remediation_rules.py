@@ -52,12 +52,12 @@ ON_UPDATE: Final[tuple[tuple[str, Holds, str], ...]] = (
     (
         "spec",
         lambda new, old: new.get("spec") == old.get("spec"),
-        "cannot be changed: it may be under way; delete this, and change the template",
+        "cannot be changed: it may be in progress; delete this object and change the template",
     ),
     (
         "status.epoch",
         lambda new, old: bool(status_of(new, "epoch", 0) >= status_of(old, "epoch", 0)),
-        "must not fall: a later leadership has written here, so this writer no longer leads",
+        "must not decrease: a later leader has written this status, so this writer no longer leads",
     ),
     (
         "status.nodeUID",
@@ -67,17 +67,17 @@ ON_UPDATE: Final[tuple[tuple[str, Holds, str], ...]] = (
     (
         "status.bootID",
         _boot_stays,
-        "cannot be removed, nor changed while it is marked or there is evidence: these are for one boot",
+        "cannot be removed, nor changed once it is marked or evidence is recorded: both are for one boot",
     ),
     (
         "status.contradicted",
         _contradiction_stays,
-        "cannot go back to false for the same boot",
+        "cannot be reset to false for the same boot",
     ),
     (
         "status.released",
         lambda new, old: not status_of(old, "released") or bool(status_of(new, "released")),
-        "cannot go back to false: what was released stays released",
+        "cannot be reset to false: a release is never undone",
     ),
     (
         "status.evidence",
@@ -87,7 +87,7 @@ ON_UPDATE: Final[tuple[tuple[str, Holds, str], ...]] = (
     (
         "status.evidence",
         _evidence_stays_as_recorded,
-        "cannot be changed: it is recorded once, and forgotten before there is other evidence",
+        "cannot be changed: evidence is recorded once, and removed before other evidence is recorded",
     ),
     (
         "status.evidence",

@@ -127,7 +127,9 @@ class FencedMachine:
         self._scheduler.note(f"{self.machine.name} is reset by its watchdog")
         self.resets += 1
         self._last_reset = LastReset(
-            boot_id=self.machine.boot_id, condemned=self._fence_requested, lived_on=self.watchdog.effective
+            boot_id=self.machine.boot_id,
+            fence_requested=self._fence_requested,
+            lived_on=self.watchdog.effective,
         )
         self.machine.power_off()
         self.machine.power_on()
@@ -169,7 +171,7 @@ class FencedMachine:
 
     async def _pass_the_gate(self, who: AgentIdentity, transport: SimulatedTransport) -> AgentState:
         """Publish this boot; return once that is acknowledged and no marker requests a reset."""
-        memory = AgentState(conduct=ActiveTerms())
+        memory = AgentState(active_terms=ActiveTerms())
         while self.has_gate:
             news = await self._read_lease(transport)
             if isinstance(news, LeaseFound) and isinstance(news.lease.report, AgentReport):

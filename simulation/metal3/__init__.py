@@ -21,8 +21,8 @@ and as unreliably as with real hardware.
     bmc                        switches the machine
     rack                       all of it, for the machines of a simulated cluster
 
-Recordings of the real operator check it, with both provisioners (tests/host_conformance). Not recorded and
-therefore only plausible: deletion of a host that is on, images deployed by Ironic, firmware work by Ironic, a
-host whose BMC is unreachable when it is registered. Not simulated: inspection data, data images, capacity
-limits, metal3's admission webhooks.
+Recordings of the real operator check it, with both provisioners (tests/campaigns/host_conformance).
+Not recorded and therefore only plausible: deletion of a host that is on, images deployed by Ironic, firmware
+work by Ironic, a host whose BMC is unreachable when it is registered. Not simulated: inspection data, data
+images, capacity limits, metal3's admission webhooks.
 """

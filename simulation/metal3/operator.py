@@ -14,10 +14,10 @@ from nodemend.kube.store import Change, Projection
 from nodemend.kube.tasks import run_together
 from simulation.metal3.host_api import HostApi, TroubleError
 from simulation.metal3.host_queue import HostQueue
-from simulation.metal3.look import Again, ImmediateOutcome, OperatorSettings, Settled, Tools
 from simulation.metal3.names import SECRET_LABEL
 from simulation.metal3.provisioner import Provisioner
 from simulation.metal3.reconcile import Reconciler
+from simulation.metal3.reconcile_pass import Again, ImmediateOutcome, OperatorSettings, Settled, Tools
 
 
 class _Wire(msgspec.Struct):

@@ -3,9 +3,9 @@
 from simulation.metal3.events import NO_REASON
 from simulation.metal3.firmware import settle_work, work_is_pending
 from simulation.metal3.host import Hold
-from simulation.metal3.look import Again, ImmediateOutcome, Look, Outcome, Tools
 from simulation.metal3.names import IN_USE, REBOOT, ErrorType, Operational
 from simulation.metal3.provisioner import Accepted, Failed, Finished, PowerAnswer
+from simulation.metal3.reconcile_pass import Again, ImmediateOutcome, Look, Outcome, Tools
 
 
 async def manage_power(host_pass: Look, tools: Tools) -> Outcome:

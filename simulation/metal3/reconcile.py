@@ -7,8 +7,8 @@ from simulation.metal3.credentials import Credentials, Missing, Unusable, obtain
 from simulation.metal3.events import Events
 from simulation.metal3.host import Host, Object
 from simulation.metal3.lifecycle import HANDLERS, begin_deletion, detach
-from simulation.metal3.look import Again, ImmediateOutcome, Look, Outcome, Settled, Tools
 from simulation.metal3.names import FINALIZER, ErrorType, State
+from simulation.metal3.reconcile_pass import Again, ImmediateOutcome, Look, Outcome, Settled, Tools
 from simulation.metal3.registration import register
 
 

@@ -1,9 +1,9 @@
 """Registers a host with the provisioner, and repeats that after new credentials or a detachment."""
 
 from simulation.metal3.credentials import Credentials
-from simulation.metal3.look import ImmediateOutcome, Look, Outcome, Tools
 from simulation.metal3.names import ErrorType, Operational
 from simulation.metal3.provisioner import Working
+from simulation.metal3.reconcile_pass import ImmediateOutcome, Look, Outcome, Tools
 
 
 async def register(host_pass: Look, tools: Tools, credentials: Credentials) -> Outcome | None:

@@ -51,12 +51,12 @@ class HostNarrator:
         elif "baremetalhosts" in parts:
             self._heard_host(msgspec.json.decode(answer.body))
         elif "machines" in parts:
-            self._narrator.tell(f"the owner of {parts[parts.index('machines') + 1]} is asked to replace it")
+            self._narrator.tell(f"the owner of {parts[parts.index('machines') + 1]} must replace it")
 
     def _heard_remediation(self, request: Request, now: Object) -> None:
         name = request.path.rstrip("/").removesuffix("/status").rpartition("/")[2]
         if request.method is Method.POST:
-            self._narrator.tell(f"a power cycle of {now['metadata']['name']} is asked for")
+            self._narrator.tell(f"a power cycle of {now['metadata']['name']} is created")
         elif request.method is Method.DELETE:
             self._narrator.tell(f"the power cycle of {name} is withdrawn")
         elif not now["metadata"].get("finalizers") and "deletionTimestamp" in now["metadata"]:
@@ -81,9 +81,9 @@ class HostNarrator:
         revoked = well_known.RELEASE_REVOKED in annotations
         if revoked != (name in self._revoked):
             self._narrator.tell(
-                f"{name}: no release that is under way counts any more"
+                f"{name}: a release in progress is revoked"
                 if revoked
-                else f"{name}: that mark is gone"
+                else f"{name}: the revocation is removed"
             )
             (self._revoked.add if revoked else self._revoked.discard)(name)
 

@@ -74,7 +74,7 @@ class Narrator:
     def _heard_remediation(self, request: Request, now: Object) -> None:
         name = request.path.rstrip("/").removesuffix("/status").rpartition("/")[2]
         if request.method is Method.POST:
-            self.tell(f"remediation of {now['metadata']['name']} is asked for{_whose(now)}")
+            self.tell(f"remediation of {now['metadata']['name']} is created{_whose(now)}")
         elif request.method is Method.DELETE:
             self.tell(f"remediation of {name} is withdrawn")
         else:
@@ -83,9 +83,9 @@ class Narrator:
             self.say(f"remediation of {name}", said)
 
     def _heard_recovery(self, request: Request, last: str, now: Object) -> None:
-        asked = request.method is Method.POST
-        name = now["metadata"]["name"] if asked else last
-        self.tell(f"recovery of {name} is {'asked for' if asked else 'withdrawn'}")
+        created = request.method is Method.POST
+        name = now["metadata"]["name"] if created else last
+        self.tell(f"recovery of {name} is {'created' if created else 'withdrawn'}")
 
     def _heard_node(self, node: Object) -> None:
         name = node["metadata"]["name"]

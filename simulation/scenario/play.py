@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from simulation.scenario.deeds import ACTIONS
-from simulation.scenario.host_deeds import HOST_ACTIONS
-from simulation.scenario.machine_deeds import MACHINE_ACTIONS
-from simulation.scenario.node_deeds import NODE_ACTIONS
+from simulation.scenario.actions import ACTIONS
+from simulation.scenario.host_actions import HOST_ACTIONS
+from simulation.scenario.machine_actions import MACHINE_ACTIONS
+from simulation.scenario.node_actions import NODE_ACTIONS
 from simulation.scenario.reader import Scenario, ScenarioError
 from simulation.scenario.stage import Deed, Stage
 
@@ -21,7 +21,7 @@ def play(scenario: Scenario, attend: Callable[[Stage], None] = lambda stage: Non
     finally:
         stage.close()
     if waiting := stage.narrator.awaited:
-        raise ScenarioError(f"nobody ever told {waiting[0]!r}")
+        raise ScenarioError(f"no logged line contains {waiting[0]!r}")
     return tuple(stage.narrator.lines)
 
 
@@ -29,4 +29,4 @@ def _find(words: str) -> tuple[Deed, str]:
     for pattern, action in (*ACTIONS, *HOST_ACTIONS, *MACHINE_ACTIONS, *NODE_ACTIONS):
         if found := pattern.fullmatch(words):
             return action, found[1]
-    raise ScenarioError(f"nobody knows how to do {words!r}")
+    raise ScenarioError(f"unknown action: {words!r}")

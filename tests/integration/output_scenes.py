@@ -133,7 +133,7 @@ class Stage:
         """The node falls silent, and an operator confirms that it is down."""
         self.renew(node, LONG_AGO)
         self.show(node, "Unknown")
-        self.wait_for_phase(node, "AwaitingWord")
+        self.wait_for_phase(node, "WaitingForConfirmation")
         self.wait("its silence is seen", lambda: bool(self.remediation(node).get("lastRenewTime")))
         words = ("confirm", node, "--reason", "unplugged it", "--i-typed", node)
         said = mend(self.plane.kubeconfig, *words)
@@ -181,7 +181,10 @@ def contradicted(stage: Stage) -> None:
     stage.fail_and_release("rack-1")
     stage.renew("rack-1", _now(), lasts=3600)
     stage.show("rack-1", "True")
-    stage.wait("that is told", lambda: "speaks again" in stage.remediation("rack-1").get("message", ""))
+    stage.wait(
+        "that is told",
+        lambda: "confirmed to be down, is alive" in stage.remediation("rack-1").get("message", ""),
+    )
     stage.wait_until(lambda: "NodeContradictedEvidence" in stage.events("rack-1"))
     stage.wait_for_count(1)
 
@@ -203,7 +206,7 @@ def crowded(stage: Stage) -> None:
     stage.check("workers", BY_HAND)
     stage.fail_and_release("rack-1")
     stage.show("rack-2", "Unknown")
-    stage.wait_until(lambda: stage.remediation("rack-2").get("phase") == "AwaitingWord")
+    stage.wait_until(lambda: stage.remediation("rack-2").get("phase") == "WaitingForConfirmation")
     stage.show("rack-3", "Unknown")
     stage.wait("rack-3 is held", lambda: stage.report("workers", "rack-3").get("verdict") == "Held")
     stage.wait_for_count(3, targets=5)

@@ -13,7 +13,7 @@ from controlplane.settings import Settings
 from generate.outputs import install_documents
 from installed.manifests import bind, install
 from nodemend.api.well_known import AGENT_AUTHORITY, AGENT_NAMESPACE, AGENT_TRUST, SYSTEM_NAMESPACE
-from tests.integration.refused import await_refused_by, refusal
+from tests.integration.api_refusals import await_refused_by, refusal
 from tests.unit.signer.requests import pkcs10, signing_request
 
 pytestmark = pytest.mark.real
@@ -79,7 +79,7 @@ def token_of(account: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "account", ["nodemend-remediator", "nodemend-checker", "nodemend-wind-down", "default"]
 )
-def test_the_signer_s_secret_is_nobody_s_token(installed: Installed, account: str) -> None:
+def test_the_signer_s_secret_cannot_be_a_service_account_token(installed: Installed, account: str) -> None:
     """As after a theft, when an operator has deleted the CA so that another is made."""
     signer = installed.plain["signer"]
 
@@ -109,7 +109,7 @@ def test_and_has_one_form(installed: Installed, what: str, body: dict[str, Any])
 
 
 @pytest.mark.attack("S4")
-def test_what_the_signer_needs_is_allowed(installed: Installed) -> None:
+def test_the_signer_may_do_everything_that_it_needs(installed: Installed) -> None:
     signer, api = installed.plain["signer"], installed.plane.api
     made = secret() | {"stringData": {"authority.json": "{}"}}
     path = f"{SECRETS}/{AGENT_AUTHORITY}"
@@ -123,7 +123,7 @@ def test_what_the_signer_needs_is_allowed(installed: Installed) -> None:
     signer.patch(path, accepted)
 
     said = refusal(partial(signer.patch, path, {"metadata": {"annotations": {"team": None}}}))
-    assert "takes off only" in said
+    assert "may only remove" in said
     said = refusal(
         partial(signer.patch, path, {"metadata": {"annotations": {OF_ACCOUNT: "nodemend-remediator"}}})
     )
@@ -133,7 +133,7 @@ def test_what_the_signer_needs_is_allowed(installed: Installed) -> None:
 
 @pytest.mark.attack("S4")
 @pytest.mark.parametrize("name", ["kube-root-ca.crt", "nodemend-host-parts", AGENT_TRUST + "-2"])
-def test_what_agents_read_as_their_configuration_is_not_the_signer_s(installed: Installed, name: str) -> None:
+def test_the_signer_may_not_change_the_configuration_of_agents(installed: Installed, name: str) -> None:
     body = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -167,11 +167,11 @@ def test_each_account_has_its_own_leases(
 ) -> None:
     api = installed.plain[account]
     said = refusal(partial(api.request, "POST", LEASES, lease(name), query={"dryRun": "All"}))
-    assert (said == "") if allowed else (POLICY in said and "its own leadership" in said)
+    assert (said == "") if allowed else (POLICY in said and "its own leader-election Lease" in said)
 
 
 @pytest.mark.attack("S13")
-def test_nor_does_the_remediator_touch_another_s_leadership(installed: Installed) -> None:
+def test_the_remediator_may_not_change_another_component_s_leader_lease(installed: Installed) -> None:
     installed.plane.api.create(lease("nodemend-checker", leaseDurationSeconds=15))
     remediator, path = installed.plain["remediator"], f"{LEASES}/nodemend-checker"
 

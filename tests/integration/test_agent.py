@@ -20,7 +20,7 @@ from nodemend.agent.watchdog.records import format_gate
 from nodemend.agent.watchdog.records_io import read_disarm_permission, read_lease, write_record
 from nodemend.api.well_known import MARKER
 from nodemend.protocol.feed_lease import FeedLease
-from tests.agent_room.room import AgentNode, furnish
+from tests.e2e.agent_nodes.agent_node import AgentNode, furnish
 from tests.unit.agent.certificates import Authority
 
 pytest_plugins = ["controlplane.fixtures"]
@@ -117,14 +117,17 @@ def test_an_agent_publishes_its_boot_lets_the_feeder_go_on_and_is_ready(make: Ma
     assert len(node.said.splitlines()) <= 5
 
 
-def test_without_a_feeder_it_renews_all_the_same_and_says_that_nothing_rests_on_it(make: Make) -> None:
+def test_without_a_feeder_it_still_renews_and_reports_its_watchdog_unsupported(make: Make) -> None:
     node = make()
     node.start()
     wait_until("it is published", lambda: bool(node.report()), within=60)
 
     watchdog = node.report()["watchdog"]
     assert isinstance(watchdog, dict)
-    assert (watchdog["class"], watchdog["why"]) == ("unsupported", "no feeder has told anything in this boot")
+    assert (watchdog["class"], watchdog["why"]) == (
+        "unsupported",
+        "no feeder has reported anything in this boot",
+    )
     assert "bootGate" not in node.report()
     says(node, "no release can rest on this node's watchdog")
 
@@ -142,7 +145,7 @@ def test_a_watchdog_that_is_armed_later_is_published_then(make: Make) -> None:
     wait_until("the watchdog is published", armed, within=20)
 
 
-def test_an_agent_that_is_killed_and_comes_back_in_time_has_missed_nothing(make: Make) -> None:
+def test_an_agent_that_is_killed_and_restarts_in_time_misses_nothing(make: Make) -> None:
     node = make()
     arm(node)
     process = node.start()
@@ -157,7 +160,7 @@ def test_an_agent_that_is_killed_and_comes_back_in_time_has_missed_nothing(make:
     assert fed_for(node) > 15
 
 
-def test_an_agent_that_is_stopped_stands_down_and_the_next_one_stands_up(make: Make) -> None:
+def test_a_stopped_agent_stops_gracefully_and_the_next_one_takes_over(make: Make) -> None:
     node = make()
     arm(node)
     process = node.start()
@@ -176,7 +179,7 @@ def test_an_agent_that_is_stopped_stands_down_and_the_next_one_stands_up(make: M
     assert not read_disarm_permission(disarm_permission, node.boot_id)
 
 
-def test_of_two_agents_on_one_node_the_second_ends(make: Make) -> None:
+def test_the_second_of_two_agents_on_one_node_ends(make: Make) -> None:
     node = make()
     node.start()
     wait_until("it is published", lambda: bool(node.report()), within=60)
@@ -229,7 +232,7 @@ def test_cut_off_and_without_an_answer_it_lets_the_lease_run_out(
 
 
 @pytest.mark.parametrize(("others", "why"), [(False, "it is no JWT"), (True, "a pod on n2")])
-def test_a_token_that_is_not_of_this_node_is_not_taken(make: Make, others: bool, why: str) -> None:
+def test_a_token_of_another_node_is_rejected(make: Make, others: bool, why: str) -> None:
     node = make()
     (node.folder / "account" / "token").write_text(make("n2").token() if others else "nothing")
     process = node.start()

@@ -15,7 +15,7 @@ from nodemend.api.agent import certified_name
 from nodemend.kube.asyncio_runtime import AsyncioRuntime
 from nodemend.kube.credentials_io import LiveCredentials, find_connection
 from nodemend.kube.http_transport import HttpTransport
-from tests.refusals.agent_cluster import NODES, TRUST, AgentCluster, agent_cluster
+from tests.e2e.refusals.agent_cluster import NODES, TRUST, AgentCluster, agent_cluster
 
 pytestmark = pytest.mark.real
 
@@ -50,7 +50,7 @@ async def held(files: CertificateFiles) -> CertificateHeld:
     return found
 
 
-def test_two_agents_get_their_own_names_and_believe_one_another(tmp_path: Path) -> None:
+def test_two_agents_get_their_own_names_and_accept_each_other(tmp_path: Path) -> None:
     async def story(cluster: AgentCluster) -> None:
         first, second = NODES
         async with agent(cluster, first, tmp_path) as one, agent(cluster, second, tmp_path) as other:

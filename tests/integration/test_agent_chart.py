@@ -86,7 +86,7 @@ def test_a_label_keeps_it_off_a_node() -> None:
     }
 
 
-def test_it_has_the_time_to_stand_down_unless_it_hangs() -> None:
+def test_the_agent_has_time_to_stop_gracefully_unless_it_hangs() -> None:
     probe = container("agent")["livenessProbe"]
     assert pod()["terminationGracePeriodSeconds"] > GRACEFUL_STOP_SECONDS
     hangs_for = probe["periodSeconds"] * probe["failureThreshold"] + probe["terminationGracePeriodSeconds"]
@@ -132,7 +132,7 @@ def test_selinux_lets_it_see_its_folders() -> None:
 
 
 @pytest.mark.attack("S17")
-def test_openshift_gives_leave_for_what_it_uses_and_no_more() -> None:
+def test_openshift_allows_only_what_the_agent_uses() -> None:
     assert "SecurityContextConstraints" not in rendered(ON)
     constraints = rendered(ON, SCC)["SecurityContextConstraints"]
     spec, agent = pod(), container("agent")
@@ -164,7 +164,7 @@ def test_peers_reach_it_on_the_node_s_own_network_and_nothing_sends_it_away() ->
         assert agent[probe]["httpGet"]["host"] == "127.0.0.1"
 
 
-def test_its_token_is_bound_to_the_pod_and_short_and_without_an_audience_of_its_own() -> None:
+def test_its_token_is_bound_to_the_pod_and_short_lived_and_has_the_default_audience() -> None:
     """The boot gate may ask for such a token, and for no other, while the pod is there."""
     spec = pod()
     [account] = [one["projected"]["sources"] for one in spec["volumes"] if one["name"] == "account"]
@@ -209,7 +209,7 @@ def test_a_feeder_in_the_pod_is_off_and_where_it_is_on_no_rollout_ends_it() -> N
     assert reported.wanted_reset == 60 * 10**9
 
 
-def test_nothing_is_put_onto_hosts_unless_you_say_so() -> None:
+def test_nothing_is_installed_on_hosts_without_the_setting() -> None:
     assert [one["name"] for one in pod()["initContainers"]] == ["folder"]
     assert "ConfigMap" not in rendered(ON)
 
@@ -221,7 +221,7 @@ def test_nothing_is_put_onto_hosts_unless_you_say_so() -> None:
     assert given["50-nodemend.conf"] == (HOST / "kubelet.service.d" / "50-nodemend.conf").read_text()
 
 
-def test_the_hosts_are_told_every_setting_that_their_units_ask_for() -> None:
+def test_the_host_installer_passes_every_setting_that_the_units_need() -> None:
     given = rendered(*INSTALLED)["ConfigMap"]["data"]
 
     def variables(text: str) -> dict[str, str]:
@@ -241,7 +241,7 @@ def test_the_hosts_are_told_every_setting_that_their_units_ask_for() -> None:
         ((ON, f"{AGENT}.ports=1"), "Additional property ports is not allowed"),
     ],
 )
-def test_what_would_not_work_is_refused(settings: tuple[str, ...], says: str) -> None:
+def test_settings_that_would_not_work_are_refused(settings: tuple[str, ...], says: str) -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         render_chart(*settings)
 
@@ -264,7 +264,7 @@ def test_the_schema_has_a_default_for_every_value_of_the_agent() -> None:
 
 
 @pytest.mark.real
-def test_a_real_api_server_takes_them(start_control_plane: StartControlPlane) -> None:
+def test_a_real_api_server_accepts_the_manifests(start_control_plane: StartControlPlane) -> None:
     allowed = {"kube-apiserver": ("--allow-privileged",)}
     plane = start_control_plane(Settings(controller_manager=False, scheduler=False, flags=allowed))
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AGENT_NAMESPACE}}

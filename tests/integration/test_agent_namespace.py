@@ -14,8 +14,8 @@ from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from installed.manifests import install
 from nodemend.api.well_known import AGENT_NAMESPACE, SYSTEM_NAMESPACE
-from tests.integration.refused import refusal
-from tests.refusals.agent_cluster import LEASES, lease, patch_annotations, pods_token
+from tests.e2e.refusals.agent_cluster import LEASES, lease, patch_annotations, pods_token
+from tests.integration.api_refusals import refusal
 
 pytestmark = [pytest.mark.real, pytest.mark.attack("S11")]
 
@@ -65,7 +65,7 @@ def test_it_is_not_deleted_while_self_fencing_is_installed(plane: ControlPlane) 
     assert refusal(partial(plane.api.request, "DELETE", another, query={"dryRun": "All"})) == ""
 
 
-def test_one_that_is_being_deleted_goes_with_its_leases(plane: ControlPlane) -> None:
+def test_a_namespace_that_is_being_deleted_is_deleted_with_its_leases(plane: ControlPlane) -> None:
     """As if it was deleted before the policies existed, or while they were missing."""
     plane.api.delete(f"{BINDINGS}/nodemend-agent-namespace")
     wait_until(
@@ -80,7 +80,7 @@ def test_one_that_is_being_deleted_goes_with_its_leases(plane: ControlPlane) -> 
     wait_until("it is gone", lambda: plane.api.find(NAMESPACE) is None, within=90.0)
 
 
-def test_before_that_nobody_else_takes_a_marker_with_the_lease(plane: ControlPlane) -> None:
+def test_no_other_account_can_remove_a_marker_with_the_lease_before_that(plane: ControlPlane) -> None:
     others = (plane.api, *(plane.client(user.name) for user in USERS))
     for api in others:
         assert "nodemend-agent-leases" in refusal(partial(api.request, "DELETE", f"{LEASES}/node-1"))

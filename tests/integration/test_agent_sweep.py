@@ -13,7 +13,7 @@ from installed.manifests import install
 from installed.programs import start
 from nodemend.api.agent import AgentReport, PeerProposal, WatchdogReport
 from nodemend.api.well_known import AGENT_NAMESPACE, AGENT_REPORT, PEER_PROPOSAL
-from tests.refusals.agent_cluster import LEASES, pods_token
+from tests.e2e.refusals.agent_cluster import LEASES, pods_token
 
 pytestmark = pytest.mark.real
 
@@ -55,7 +55,7 @@ def peers_of(plane: ControlPlane, name: str) -> set[str] | None:
     return None if text is None else {one.name for one in msgspec.json.decode(text, type=PeerProposal).peers}
 
 
-def test_a_node_on_which_the_only_api_server_runs_is_known_without_a_label(plane: ControlPlane) -> None:
+def test_a_node_with_the_only_api_server_is_detected_without_a_label(plane: ControlPlane) -> None:
     wait_until("the API server says where it is", lambda: plane.api.find(API_SERVERS) is not None, within=60)
     [endpoint] = plane.api.get(API_SERVERS)["endpoints"]
     [address] = endpoint["addresses"]

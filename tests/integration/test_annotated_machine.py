@@ -27,7 +27,7 @@ from nodemend.api.resources import (
     SELF_REMEDIATION_TEMPLATE,
 )
 from nodemend.api.well_known import EXTERNAL_REMEDIATION, HOST_OF_MACHINE, SYSTEM_NAMESPACE
-from tests.integration import played_machines as played
+from tests.integration import machine_objects as played
 
 pytestmark = pytest.mark.real
 
@@ -48,7 +48,9 @@ MACHINES: Final = {
 }
 CYCLES: Final = f"/apis/{METAL3_REMEDIATION.api_version}/namespaces/{SPACE}/metal3remediations"
 SELF_ENDING: Final = f"/apis/{SELF_REMEDIATION.api_version}/namespaces/{SPACE}/selfremediations"
-REFUSED: Final = "only those may set or change it whom the chart's externalRemediationAnnotation.setBy names"
+REFUSED: Final = (
+    "only accounts that the chart names in externalRemediationAnnotation.setBy may set or change it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ def is_refused(api: Api, name: str) -> bool:
 
 
 @pytest.mark.parametrize("name", ["capi-0", "ocp-0"])
-def test_the_asking_is_answered_and_cleared_when_the_node_is_well(stage: Stage, name: str) -> None:
+def test_the_request_is_handled_and_cleared_when_the_node_is_healthy(stage: Stage, name: str) -> None:
     played.show(stage.plane.api, name, "Unknown")
     ask(stage.plane.client(ASKER), name)
     stage.wait(f"{name} gets its remediation", lambda: stage.cycle(name) is not None)
@@ -154,10 +156,12 @@ def test_the_asking_is_answered_and_cleared_when_the_node_is_well(stage: Stage, 
     played.show(stage.plane.api, name, "True")
     stage.wait("the annotation is taken off", lambda: not stage.asked(name))
     stage.wait("the remediation is withdrawn", lambda: stage.cycle(name) is None)
-    stage.wait("that is told", lambda: {"RemediationStarted", "AskingSettled"} <= stage.events(name))
+    stage.wait(
+        "that is told", lambda: {"RemediationStarted", "RemediationAnnotationCleared"} <= stage.events(name)
+    )
 
 
-def test_the_remediation_goes_when_a_person_takes_the_annotation_off(stage: Stage) -> None:
+def test_the_remediation_is_deleted_when_a_user_removes_the_annotation(stage: Stage) -> None:
     played.show(stage.plane.api, "capi-1", "Unknown")
     ask(stage.plane.client(MEMBER), "capi-1")
     stage.wait("it gets its remediation", lambda: stage.cycle("capi-1") is not None)
@@ -165,7 +169,7 @@ def test_the_remediation_goes_when_a_person_takes_the_annotation_off(stage: Stag
     stage.wait("it is withdrawn", lambda: stage.cycle("capi-1") is None)
 
 
-def test_a_machine_without_a_host_is_told_so_and_ends_itself_once_there_is_a_template(stage: Stage) -> None:
+def test_a_machine_without_a_host_is_reported_and_handled_once_there_is_a_template(stage: Stage) -> None:
     api = stage.plane.api
     played.show(api, "ocp-1", "Unknown")
     api.patch(machine("ocp-1"), {"metadata": {"annotations": {HOST_OF_MACHINE: None}}})
@@ -179,7 +183,7 @@ def test_a_machine_without_a_host_is_told_so_and_ends_itself_once_there_is_a_tem
 
 
 @pytest.mark.parametrize("name", ["capi-4", "ocp-4"])
-def test_only_those_who_are_named_set_or_change_it(stage: Stage, name: str) -> None:
+def test_only_the_configured_users_set_or_change_the_annotation(stage: Stage, name: str) -> None:
     stranger = stage.plane.client(STRANGER)
     assert is_refused(stranger, name)
     for user in (ASKER, MEMBER):
@@ -191,7 +195,7 @@ def test_only_those_who_are_named_set_or_change_it(stage: Stage, name: str) -> N
         ask(stranger, name, None)
 
 
-def test_nobody_else_makes_a_machine_that_has_it(stage: Stage) -> None:
+def test_no_other_account_creates_a_machine_with_the_annotation(stage: Stage) -> None:
     made = stage.plane.api.get(machine("ocp-5"))
     metadata = {"name": "ocp-9", "namespace": SPACE, "annotations": {EXTERNAL_REMEDIATION: ""}}
     with pytest.raises(ApiError, match=REFUSED):
@@ -205,29 +209,27 @@ def test_nobody_else_makes_a_machine_that_has_it(stage: Stage) -> None:
             {"metadata": {"annotations": {EXTERNAL_REMEDIATION: ""}}},
             "host.metal3.io/external-remediation is never set by a controller of Nodemend",
         ),
-        ({"metadata": {"annotations": {"a": "b"}}}, "may only take host.metal3.io/external-remediation off"),
+        ({"metadata": {"annotations": {"a": "b"}}}, "may only remove host.metal3.io/external-remediation"),
         (
             {"metadata": {"annotations": {HOST_OF_MACHINE: None}}},
-            "may only take host.metal3.io/external-remediation off",
+            "may only remove host.metal3.io/external-remediation",
         ),
         ({"metadata": {"labels": {"a": "b"}}}, "may change no label, finalizer or owner of a Machine"),
         (
             {"metadata": {"finalizers": ["a.example/b"]}},
             "may change no label, finalizer or owner of a Machine",
         ),
-        ({"spec": {"providerID": "other://x"}}, "changes no spec of one"),
+        ({"spec": {"providerID": "other://x"}}, "may not create Machines or change their spec"),
     ],
 )
-def test_the_checker_may_take_the_annotation_off_and_nothing_else(
-    stage: Stage, change: Object, says: str
-) -> None:
+def test_the_checker_may_only_remove_the_annotation(stage: Stage, change: Object, says: str) -> None:
     token = stage.plane.service_account_token(SYSTEM_NAMESPACE, "nodemend-checker")
     checker = stage.plane.client_with(token)
     with pytest.raises(ApiError, match=says):
         checker.patch(machine("ocp-5"), change)
 
 
-def test_what_has_changed_since_it_was_read_is_not_cleared(stage: Stage) -> None:
+def test_an_annotation_that_changed_since_it_was_read_is_not_cleared(stage: Stage) -> None:
     """The write is bound to the version that the decision used."""
     token = stage.plane.service_account_token(SYSTEM_NAMESPACE, "nodemend-checker")
     read = stage.plane.api.get(machine("capi-5"))["metadata"]

@@ -77,7 +77,7 @@ def test_an_object_is_created_read_changed_and_deleted(api_server: ControlPlane)
     run(main())
 
 
-def test_a_name_that_is_taken_is_told_from_a_conflict(api_server: ControlPlane) -> None:
+def test_an_existing_name_is_distinguished_from_a_conflict(api_server: ControlPlane) -> None:
     async def main() -> None:
         async with connected(api_server) as here:
             await _created(here, "n")
@@ -118,7 +118,7 @@ def test_an_object_that_took_the_name_is_not_written_to(api_server: ControlPlane
     run(main())
 
 
-def test_applied_fields_are_ours_and_a_bad_value_is_invalid(api_server: ControlPlane) -> None:
+def test_applied_fields_are_owned_and_a_bad_value_is_invalid(api_server: ControlPlane) -> None:
     async def main() -> None:
         async with connected(api_server) as here:
 
@@ -133,7 +133,7 @@ def test_applied_fields_are_ours_and_a_bad_value_is_invalid(api_server: ControlP
     run(main())
 
 
-def test_what_the_server_means_and_we_cannot_read_is_said(api_server: ControlPlane) -> None:
+def test_a_reply_with_an_unexpected_type_is_undecodable(api_server: ControlPlane) -> None:
     class Wrong(Wire):
         metadata: str
 
@@ -161,7 +161,7 @@ def test_a_long_list_comes_in_pages_and_whole(api_server: ControlPlane) -> None:
     run(main())
 
 
-def test_a_list_whose_moment_is_forgotten_starts_again(api_server: ControlPlane) -> None:
+def test_a_list_with_an_expired_version_starts_again(api_server: ControlPlane) -> None:
     for number in range(4):
         api_server.api.create(_node(f"n{number}"))
 

@@ -21,8 +21,8 @@ from nodemend.agent import exit_codes
 from nodemend.agent.watchdog.model import VERSION
 from nodemend.agent.watchdog.records_io import read_gate, write_record
 from nodemend.api.well_known import MARKER
-from tests.agent_room.kubelet_certificate import kubelet_certificate
-from tests.agent_room.room import LEASES, AgentNode, furnish
+from tests.e2e.agent_nodes.agent_node import LEASES, AgentNode, furnish
+from tests.e2e.agent_nodes.kubelet_certificate import kubelet_certificate
 from tests.unit.agent.certificates import Authority
 
 pytestmark = pytest.mark.real
@@ -123,7 +123,7 @@ def host(plane: ControlPlane, clients: Authority, tmp_path: Path, start: list[st
     return Host(plane, clients, tmp_path, start)
 
 
-def test_a_node_may_look_and_may_not_write_in_its_own_name(host: Host) -> None:
+def test_a_node_may_read_and_may_not_write_in_its_own_name(host: Host) -> None:
     """This is why it writes with a token of its agent. This test fails if that changes."""
     assert subprocess.run(host.check(), check=False, timeout=60, env={}).returncode == exit_codes.ABSENT
 
@@ -151,7 +151,7 @@ def test_a_boot_is_published_by_a_token_of_the_agent_of_this_node(host: Host) ->
     assert host.node.lease()["metadata"]["resourceVersion"] == version  # type: ignore[index]
 
 
-def test_the_gate_stays_closed_before_an_earlier_marker_and_tells_of_the_new_boot(host: Host) -> None:
+def test_the_gate_stays_closed_under_an_earlier_marker_and_reports_the_new_boot(host: Host) -> None:
     host.tell("armed")
     earlier = host.node.boot_id
     assert host.published() == exit_codes.CLEAN
@@ -179,13 +179,13 @@ def test_the_gate_stays_closed_before_an_earlier_marker_and_tells_of_the_new_boo
     assert read_gate(str(host.record), host.node.boot_id)
 
 
-def test_where_kubelet_starts_the_api_server_it_opens_without_a_look_and_says_so(host: Host) -> None:
+def test_if_kubelet_starts_the_api_server_the_gate_opens_unchecked_and_reports_it(host: Host) -> None:
     manifest = host.folder / "kube-apiserver.yaml"
     manifest.touch()
     gate = host.gate("--open-if", str(manifest))
     wait_until("it is open", lambda: not gate.running, within=60)
 
-    assert "open, without a look" in host.said
+    assert "open, without an API check" in host.said
     assert host.node.lease() is None
     assert host.record.exists()
     assert not read_gate(str(host.record), host.node.boot_id)
@@ -209,7 +209,7 @@ def looked(host: Host) -> int:
 
 
 @pytest.mark.attack("V3", "V9")
-def test_a_node_whose_node_object_and_agent_are_deleted_still_has_a_clean_look(host: Host) -> None:
+def test_a_node_without_its_node_object_and_agent_still_passes_the_api_check(host: Host) -> None:
     host.tell("armed")
     assert host.published() == exit_codes.CLEAN
     pods = "/api/v1/namespaces/nodemend-agents/pods"
@@ -222,7 +222,7 @@ def test_a_node_whose_node_object_and_agent_are_deleted_still_has_a_clean_look(h
 
 
 @pytest.mark.attack("V8")
-def test_without_the_right_to_look_there_is_no_clean_look(host: Host) -> None:
+def test_without_the_read_right_the_api_check_is_not_clean(host: Host) -> None:
     """This is why the agents' namespace and the Role of their hosts must exist while agents do."""
     host.tell("armed")
     assert host.published() == exit_codes.CLEAN
@@ -238,7 +238,7 @@ def test_without_the_right_to_look_there_is_no_clean_look(host: Host) -> None:
 
 
 @pytest.mark.attack("V3")
-def test_a_drill_s_marker_is_no_clean_look_and_ends_nothing(host: Host) -> None:
+def test_a_drill_s_marker_fails_the_api_check_and_ends_nothing(host: Host) -> None:
     host.tell("armed")
     assert host.published() == exit_codes.CLEAN
     marker = {"nodeUID": host.node.uid, "bootID": host.node.boot_id, "remediationUID": "r", "drill": True}

@@ -19,7 +19,7 @@ from installed.manifests import install
 from installed.programs import start
 from nodemend.api import well_known
 from nodemend.api.well_known import SYSTEM_NAMESPACE
-from tests.integration.refused import await_refusal, refusal
+from tests.integration.api_refusals import await_refusal, refusal
 
 pytestmark = pytest.mark.real
 
@@ -65,13 +65,13 @@ def story() -> Iterator[Story]:
         yield Story(plane)
 
 
-def test_one_of_capm3s_is_carried_out_by_one_of_ours_and_ends_after_it(story: Story) -> None:
+def test_a_capm3_remediation_is_carried_out_by_a_delegate_and_ends_after_it(story: Story) -> None:
     story.ask("m1")
     story.until("it is told as running", lambda: story.phase("m1") == "Running")
 
     ours, theirs = story.api.get(f"{OURS}/m1"), story.api.get(f"{THEIRS}/m1")
     assert (ours["spec"]["deleteAfterRetries"], ours["spec"]["powerOnTimeoutSeconds"]) == (2, 300)
-    assert ours["metadata"]["annotations"][well_known.DELEGATE_FOR] == theirs["metadata"]["uid"]
+    assert ours["metadata"]["annotations"][well_known.DELEGATE_OF] == theirs["metadata"]["uid"]
     assert [one["uid"] for one in ours["metadata"]["ownerReferences"]] == ["machine-1"]
     assert theirs["metadata"]["finalizers"] == [well_known.SAFE_END]
     assert theirs["status"]["lastRemediated"]
@@ -81,14 +81,14 @@ def test_one_of_capm3s_is_carried_out_by_one_of_ours_and_ends_after_it(story: St
     assert story.api.find(f"{OURS}/m1") is None
 
 
-def test_one_that_capm3_has_begun_is_left_alone_and_says_so(story: Story) -> None:
+def test_a_remediation_that_capm3_has_begun_is_left_alone_and_reports_it(story: Story) -> None:
     story.ask("m2", finalizers=[well_known.CAPM3_FINALIZER])
     story.until("an event says why", partial(_event_says, story.api, "m2", "CAPM3 serves it"))
     assert story.api.find(f"{OURS}/m2") is None
     assert story.api.get(f"{THEIRS}/m2")["metadata"]["finalizers"] == [well_known.CAPM3_FINALIZER]
 
 
-def test_while_its_leader_lease_is_held_nothing_is_begun(story: Story) -> None:
+def test_nothing_starts_while_the_leader_lease_of_capm3_is_held(story: Story) -> None:
     spec = {"holderIdentity": "capm3-0", "leaseDurationSeconds": 3600}
     lease = {
         "apiVersion": "coordination.k8s.io/v1",
@@ -106,12 +106,12 @@ def test_while_its_leader_lease_is_held_nothing_is_begun(story: Story) -> None:
     story.until("it is begun", lambda: story.phase("m3") == "Running")
 
 
-def test_our_account_changes_nothing_else_on_them(story: Story) -> None:
+def test_nodemend_s_account_changes_nothing_else_on_them(story: Story) -> None:
     story.ask("m4", finalizers=["example.com/theirs"])
     token = story.plane.service_account_token(SYSTEM_NAMESPACE, "nodemend-remediator")
     api = story.plane.client_with(token)
     for change, says in (
-        ({"spec": {"strategy": {"retryLimit": 9}}}, "may not change what a remediation is asked to do"),
+        ({"spec": {"strategy": {"retryLimit": 9}}}, "may not change the spec of a remediation"),
         ({"metadata": {"labels": {"a": "b"}}}, "only its own finalizer"),
         ({"metadata": {"finalizers": [well_known.SAFE_END]}}, "only its own finalizer"),
     ):
@@ -120,7 +120,7 @@ def test_our_account_changes_nothing_else_on_them(story: Story) -> None:
     assert "cannot delete" in refusal(partial(api.delete, f"{THEIRS}/m4"))
 
 
-def test_where_the_kinds_are_absent_it_says_so_and_serves_the_rest() -> None:
+def test_absent_kinds_are_reported_and_the_others_are_served() -> None:
     with ControlPlane(Settings(controller_manager=False, scheduler=False)) as plane:
         install(plane, *CHART)
         remediator = start(plane, "nodemend-remediator", "--power-cycle=on", "--capm3-kinds=on")

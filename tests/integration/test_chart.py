@@ -41,7 +41,7 @@ def uninstall(plane: ControlPlane) -> None:
 def test_a_release_lives_and_leaves_your_settings_alone(plane: ControlPlane) -> None:
     notes = make_release(plane)
     assert notes.rstrip().endswith("kubectl mend check")
-    assert "It only says what it would do" in notes
+    assert "it only reports what it would do" in notes
     assert plane.api.find(POLICY) is None
 
     # Follow the notes.
@@ -60,7 +60,7 @@ def test_a_release_lives_and_leaves_your_settings_alone(plane: ControlPlane) -> 
     uninstall(plane)
 
 
-def test_on_request_nobody_else_sets_the_out_of_service_taint(plane: ControlPlane) -> None:
+def test_on_request_no_other_account_sets_the_out_of_service_taint(plane: ControlPlane) -> None:
     make_release(plane, "--set", "outOfServiceTaint.restrict=true")
     plane.api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}})
     remediator = plane.client_with(plane.service_account_token(SYSTEM_NAMESPACE, "nodemend-remediator"))
@@ -72,7 +72,7 @@ def test_on_request_nobody_else_sets_the_out_of_service_taint(plane: ControlPlan
         # An existing taint blocks no other change.
         plane.api.patch("/api/v1/nodes/node-1", {"metadata": {"labels": {"seen": "yes"}}})
         _taint(api, add=False)
-    with pytest.raises(ApiError, match="on evidence, or by a member of the group nodemend:break-glass"):
+    with pytest.raises(ApiError, match="on evidence, or a member of the group nodemend:break-glass"):
         _taint(plane.api, add=True)
     uninstall(plane)
 
@@ -108,7 +108,7 @@ def test_self_fencing_comes_and_goes_with_a_switch_and_leaves_agents_their_last_
         ("uninstall.within=forever", "uninstall.within"),
     ],
 )
-def test_a_value_that_means_nothing_is_refused(setting: str, says: str) -> None:
+def test_an_invalid_value_is_refused(setting: str, says: str) -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         render_chart(setting)
 
@@ -132,7 +132,7 @@ def test_alerts_and_monitors_are_made_on_request() -> None:
     assert endpoint == {"port": "metrics", "interval": "30s", "honorLabels": True}
 
 
-def test_the_way_out_can_be_narrowed_to_the_api_server() -> None:
+def test_egress_can_be_limited_to_the_api_server() -> None:
     text = render_chart("networkPolicy.apiServerCIDRs={10.0.0.0/28}")
     (policy,) = (d for d in yaml.safe_load_all(text) if d and d["kind"] == "NetworkPolicy")
     names, api_server = policy["spec"]["egress"]
@@ -142,7 +142,7 @@ def test_the_way_out_can_be_narrowed_to_the_api_server() -> None:
     assert {port["port"] for port in api_server["ports"]} == {443, 6443}
 
 
-def test_secrets_are_read_nowhere_unless_you_say_where() -> None:
+def test_secrets_are_read_only_in_the_configured_namespaces() -> None:
     observations = ("machineHealthChecks.enabled=true", "machineHealthChecks.workloadClusters.enabled=true")
     where = "machineHealthChecks.workloadClusters"
     name = "nodemend-checker-workload-clusters"
@@ -185,7 +185,7 @@ def test_workload_clusters_need_machine_health_checks() -> None:
 
 
 @pytest.mark.parametrize("asker", ["clusterApi", "medik8s"])
-def test_nobody_may_ask_for_power_cycles_that_nobody_would_make(asker: str) -> None:
+def test_the_chart_refuses_power_cycle_requesters_without_power_cycles(asker: str) -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         render_chart(f"powerCycle.askedBy.{asker}=true")
 
@@ -218,7 +218,7 @@ def test_winding_down_is_a_hook_of_the_uninstall_alone_and_its_account_comes_and
     assert wind_down_hooks("uninstall.windDown=false") == {}
 
 
-def test_whoever_winds_down_may_pause_end_and_look_and_nothing_else() -> None:
+def test_the_wind_down_role_may_only_pause_end_and_read() -> None:
     hooks = wind_down_hooks()
     rules = [*hooks["ClusterRole"]["rules"], *hooks["Role"]["rules"]]
 
@@ -265,7 +265,7 @@ def test_the_plain_manifests_wind_nothing_down_when_they_are_applied() -> None:
         ("externalRemediationAnnotation.setBy.users=null", "needs setBy.users or setBy.groups"),
     ],
 )
-def test_the_annotation_is_heeded_only_where_that_makes_sense(lacking: str, says: str) -> None:
+def test_the_annotation_is_enabled_only_where_it_can_work(lacking: str, says: str) -> None:
     on = (
         "machineHealthChecks.enabled=true",
         "powerCycle.enabled=true",
@@ -351,7 +351,7 @@ def _schema_keys(schema: dict[str, Any], definitions: dict[str, Any], path: str 
 
 
 @pytest.mark.attack("S6")
-def test_the_plain_manifests_have_the_policies_before_whom_they_hold() -> None:
+def test_the_plain_manifests_order_policy_bindings_before_accounts() -> None:
     kinds = [one["kind"] for one in install_documents()]
     last_binding = max(at for at, kind in enumerate(kinds) if kind == "ValidatingAdmissionPolicyBinding")
     for held in ("ServiceAccount", "ClusterRoleBinding", "RoleBinding", "Deployment"):

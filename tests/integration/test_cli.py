@@ -18,7 +18,7 @@ import yaml
 
 from controlplane.api import MERGE
 from nodemend.api.meta import print_micro_time, print_time
-from tests.refusals.installed_cluster import (
+from tests.e2e.refusals.installed_cluster import (
     CHECKS,
     NODES,
     ORDERS,
@@ -150,7 +150,7 @@ def make_silent_node(cluster: Cluster, name: str) -> None:
         name,
         {
             "epoch": 3,
-            "phase": "AwaitingWord",
+            "phase": "WaitingForConfirmation",
             "nodeUID": uid,
             "bootID": f"{name}-boot-1",
             "lastRenewTime": renewed,
@@ -176,13 +176,13 @@ def test_check_finds_what_is_sound_and_what_is_not(mend: Mend) -> None:
     assert "  ok    all 8 admission policies are as shipped, and bound" in shown.stdout
     assert f"  ok    {mend.name('viewer')}: you may view; you may not pause" in shown.stdout
     assert "  ok    checker: nodemend-checker leads" in shown.stdout
-    assert "  warn  mode DryRun: nothing is remediated, only told" in shown.stdout
+    assert "  warn  mode DryRun: nothing is remediated, only reported" in shown.stdout
     assert "  ok    nhc/workers: its template default/call exists" in shown.stdout
     assert "FAIL" not in shown.stdout
     assert (shown.stderr, shown.returncode) == ("", 0)
 
 
-def test_who_may_only_look_may_simulate_and_a_file_says_the_same_as_the_cluster(
+def test_a_viewer_may_simulate_and_a_file_gives_the_same_result_as_the_cluster(
     mend: Mend, tmp_path: Path
 ) -> None:
     failure = ("simulate", "--fail", "rack=7:1@1m", "--act", "-o", "json")
@@ -215,7 +215,7 @@ def test_check_fails_on_a_taint_that_was_left_behind(mend: Mend) -> None:
     found = json.loads(shown.stdout)
     failing = [f for group in found["groups"] for f in group["findings"] if f["level"] == "FAIL"]
     assert (shown.returncode, found["failures"]) == (1, 1)
-    assert failing[0]["text"].startswith("edge-01 has our out-of-service taint")
+    assert failing[0]["text"].startswith("edge-01 has Nodemend's out-of-service taint")
 
 
 def test_status_is_readable_for_people_and_programs(mend: Mend) -> None:
@@ -224,13 +224,13 @@ def test_status_is_readable_for_people_and_programs(mend: Mend) -> None:
     document = yaml.safe_load(mend("operator", "status", "-o", "yaml").stdout)
 
     assert (text.returncode, text.stderr) == (0, "")
-    assert text.stdout.splitlines()[0] == "Mode      DryRun: nothing is remediated, only told"
+    assert text.stdout.splitlines()[0] == "Mode      DryRun: nothing is remediated, only reported"
     assert text.stdout.splitlines()[-1].startswith("Next: kubectl mend explain edge-")
     row = next(row for row in document["nodes"] if row["node"] == "edge-02")
-    assert (row["state"], row["check"]) == ("AwaitingWord", "workers")
+    assert (row["state"], row["check"]) == ("WaitingForConfirmation", "workers")
 
 
-def test_a_watched_status_tells_each_change_once_until_ctrl_c(mend: Mend) -> None:
+def test_a_watched_status_prints_each_change_once_until_ctrl_c(mend: Mend) -> None:
     kubeconfig = mend.cluster.plane.service_account_kubeconfig(PEOPLE, "viewer")
     watched = subprocess.Popen(
         [PROGRAM, "status", "--watch", "-o", "json", "--kubeconfig", str(kubeconfig)],
@@ -260,14 +260,14 @@ def test_explain_names_the_hold_and_the_next_step(mend: Mend) -> None:
     shown = mend("viewer", "explain", "edge-03")
 
     assert shown.stdout.splitlines()[0] == (
-        "edge-03 is under remediation, and held. Waiting for a person to make edge-03 harmless and to say so."
+        "edge-03 is under remediation, and held. Waiting for an operator to confirm that edge-03 is off."
     )
     assert "kubectl mend confirm edge-03 --reason" in shown.stdout.splitlines()[-1]
     assert shown.returncode == 0
     assert mend("viewer", "explain", "no-such-node").returncode == 1
 
 
-def test_a_word_is_given_in_the_caller_s_name_and_taken_back(mend: Mend) -> None:
+def test_a_confirmation_is_given_in_the_caller_s_name_and_withdrawn(mend: Mend) -> None:
     make_silent_node(mend.cluster, "edge-04")
     given = mend("anna", "confirm", "edge-04", "--reason", "unplugged it", typed="edge-04\n")
     stands = confirmation(mend.cluster, "edge-04")
@@ -276,16 +276,16 @@ def test_a_word_is_given_in_the_caller_s_name_and_taken_back(mend: Mend) -> None
 
     assert given.returncode == 0, given.stderr
     assert re.search(r"\b7m\d+s ago", given.stdout)
-    assert f"recorded: {mend.name('anna')} vouches that edge-04 is down: unplugged it" in given.stdout
+    assert f"recorded: {mend.name('anna')} confirms that edge-04 is down: unplugged it" in given.stdout
     assert stands is not None
     assert (stands["by"], stands["bootID"]) == (mend.name("anna"), "edge-04-boot-1")
     assert second.returncode == 1
-    assert "has vouched for edge-04 already" in second.stderr
+    assert "has already confirmed that edge-04 is down" in second.stderr
     assert taken.returncode == 0, taken.stderr
     assert confirmation(mend.cluster, "edge-04") is None
 
 
-def test_a_dry_run_of_a_word_is_checked_by_the_server_and_writes_nothing(mend: Mend) -> None:
+def test_a_dry_run_of_a_confirmation_is_checked_by_the_server_and_writes_nothing(mend: Mend) -> None:
     make_silent_node(mend.cluster, "edge-05")
     shown = mend("anna", "confirm", "edge-05", "--reason", "unplugged", "--dry-run")
 
@@ -303,7 +303,7 @@ def test_a_dry_run_of_a_word_is_checked_by_the_server_and_writes_nothing(mend: M
         ("anna", ("--i-typed", "edge-07"), "", 2, "'edge-07' is not edge-06"),
     ],
 )
-def test_a_word_is_refused(
+def test_a_confirmation_is_refused(
     mend: Mend, person: str, arguments: tuple[str, ...], typed: str, code: int, reported: str
 ) -> None:
     if mend.cluster.plane.api.find(f"{NODES}/edge-06") is None:
@@ -315,7 +315,7 @@ def test_a_word_is_refused(
     assert confirmation(mend.cluster, "edge-06") is None
 
 
-def test_a_word_while_the_kubelet_speaks_is_refused(mend: Mend) -> None:
+def test_a_confirmation_while_the_kubelet_renews_is_refused(mend: Mend) -> None:
     make_silent_node(mend.cluster, "edge-08")
     spec = {"spec": {"renewTime": print_micro_time(datetime.now(UTC))}}
     path = f"{LEASES}/kube-node-lease/leases/edge-08"
@@ -327,7 +327,7 @@ def test_a_word_while_the_kubelet_speaks_is_refused(mend: Mend) -> None:
     assert confirmation(mend.cluster, "edge-08") is None
 
 
-def test_a_word_is_withdrawn_too_late_and_the_server_says_so(mend: Mend) -> None:
+def test_a_late_withdrawal_of_a_confirmation_is_refused_by_the_server(mend: Mend) -> None:
     make_silent_node(mend.cluster, "edge-09")
     given = mend("anna", "confirm", "edge-09", "--reason", "unplugged", "--i-typed", "edge-09")
     stands = confirmation(mend.cluster, "edge-09")
@@ -338,7 +338,7 @@ def test_a_word_is_withdrawn_too_late_and_the_server_says_so(mend: Mend) -> None
     shown = mend("anna", "confirm", "edge-09", "--withdraw")
 
     assert shown.returncode == 1
-    assert "may be withdrawn only before the release begins" in shown.stderr
+    assert "may be withdrawn only before the release starts" in shown.stderr
     assert confirmation(mend.cluster, "edge-09") == stands
 
 
@@ -390,7 +390,7 @@ def test_pausing_and_resuming_one_check(mend: Mend) -> None:
     assert "there is no NodeHealthCheck wrokers" in missing.stderr
 
 
-def test_an_order_is_given_in_the_caller_s_name_and_taken_back(mend: Mend) -> None:
+def test_an_order_is_given_in_the_caller_s_name_and_withdrawn(mend: Mend) -> None:
     uid, _ = make_node(mend.cluster, "edge-13", ready="Unknown", ago=60.0)
     path = f"{ORDERS}/edge-13"
     tried = mend("operator", "run", "edge-13", "--reason", "bad disk", "--dry-run")
@@ -406,7 +406,7 @@ def test_an_order_is_given_in_the_caller_s_name_and_taken_back(mend: Mend) -> No
     assert given.returncode == 0, given.stderr
     assert stands == {"by": mend.name("operator"), "reason": "bad disk", "nodeUID": uid}
     assert f"ordered by {mend.name('operator')}: the remediation of edge-13, now: bad disk" in given.stdout
-    assert "It is held for now. The RemediationPolicy says DryRun" in given.stdout
+    assert "It is held for now. The RemediationPolicy sets DryRun" in given.stdout
     ordered = next(line for line in explained.stdout.splitlines() if "ordered by a person" in line)
     assert f"{mend.name('operator')}, " in ordered
     assert json.loads(replaced.stdout)["order"]["beforeBy"] == mend.name("operator")
@@ -426,7 +426,7 @@ def test_an_order_is_given_in_the_caller_s_name_and_taken_back(mend: Mend) -> No
             "overrider",
             ("override", "edge-14"),
             "y\n",
-            "An override does not pass this: The RemediationPolicy",
+            "An override does not apply to this: The RemediationPolicy",
         ),
     ],
 )
@@ -452,7 +452,8 @@ def test_an_override_is_ordered_past_a_closed_guard(mend: Mend) -> None:
 
     assert shown.returncode == 0, shown.stderr
     assert (
-        "It would be let past what the guard says:\n  Too many are unhealthy in the cluster" in shown.stdout
+        "It would override these limits of the guard:\n  Too many are unhealthy in the cluster"
+        in shown.stdout
     )
     stands = mend.cluster.plane.api.get(f"{ORDERS}/edge-15")["spec"]
     assert (stands["by"], stands["pastGuard"]) == (mend.name("overrider"), True)
@@ -473,7 +474,7 @@ def test_stopping_one_and_all(mend: Mend) -> None:
 
     assert (tried.returncode, "deletionTimestamp" in unchanged) == (0, False)
     assert stopped.returncode == 0, stopped.stderr
-    assert "edge-10   AwaitingWord   ends at once; nothing was released" in stopped.stdout
+    assert "edge-10   WaitingForConfirmation   ends at once; nothing was released" in stopped.stdout
     assert (declined.returncode, "pause" in not_paused) == (1, False)
     assert handle.returncode == 0, handle.stderr
     assert paused["pause"] == {"reason": "fire", "by": mend.name("operator")}

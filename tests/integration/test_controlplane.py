@@ -27,7 +27,7 @@ ATTACHMENTS = "/apis/storage.k8s.io/v1/volumeattachments"
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service=nodemend:NoExecute"
 
 
-def test_it_says_the_version_that_was_asked_for(api_server: ControlPlane) -> None:
+def test_it_reports_the_requested_version(api_server: ControlPlane) -> None:
     assert api_server.api.get("/version")["gitVersion"] == api_server.settings.kubernetes
 
 
@@ -153,7 +153,7 @@ def test_every_test_finds_a_clean_slate(api_server: ControlPlane, round_: int) -
     api.patch("/api/v1/namespaces/default", {"metadata": {"labels": {"touched": "yes"}}})
 
 
-def test_what_was_marked_outlives_a_wipe(start_control_plane: StartControlPlane) -> None:
+def test_a_marked_object_survives_a_wipe(start_control_plane: StartControlPlane) -> None:
     plane = start_control_plane(API_SERVER_ALONE)
     plane.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shared"}})
     plane.mark()

@@ -20,7 +20,7 @@ from tests.unit.api.sample_objects import leaves
 pytestmark = pytest.mark.real
 
 EXAMPLES = ROOT / "deploy" / "examples"
-# Fields that a spec may not have at its creation (tests/refusals).
+# Fields that a spec may not have at its creation (tests/e2e/refusals).
 LATER = {"ManualRemediation": ("confirmation",)}
 
 

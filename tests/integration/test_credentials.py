@@ -221,7 +221,7 @@ def test_a_plugin_runs_once_for_as_long_as_its_credential_lasts(setting: Setting
     assert _runs(setting) == 1
 
 
-def test_a_plugin_gets_its_environment_and_is_told_of_the_cluster(setting: Setting) -> None:
+def test_a_plugin_gets_its_environment_and_the_cluster_info(setting: Setting) -> None:
     reported = f'*\'"interactive":false\'*\'"server":"{setting.plane.url}"\'*'
     script = f"""
         case "$KUBERNETES_EXEC_INFO" in {reported}) ;; *) exit 3;; esac
@@ -232,7 +232,7 @@ def test_a_plugin_gets_its_environment_and_is_told_of_the_cluster(setting: Setti
     assert _user(_plugin(setting, script, **spec)) == "admin"
 
 
-def test_an_expired_credential_is_made_anew_but_not_for_every_request(setting: Setting) -> None:
+def test_an_expired_credential_is_renewed_but_not_for_every_request(setting: Setting) -> None:
     connection = _plugin(setting, f"echo '{_printed(setting, expirationTimestamp='2020-01-01T00:00:00Z')}'")
 
     assert run(_ask(connection, times=3)) == ["admin"] * 3

@@ -21,7 +21,7 @@ from foreign_kinds.install import install as install_kinds
 from installed.manifests import bind, install
 from installed.programs import mend, start
 from nodemend.api.meta import print_time
-from tests.integration import played_machines as played
+from tests.integration import machine_objects as played
 
 pytestmark = pytest.mark.real
 
@@ -148,12 +148,14 @@ def test_the_answer_agrees_with_what_the_checker_wrote(stage: Stage) -> None:
     assert (by_node["machine"], by_node["held"]) == (f"{SPACE}/edge-3", held["held"])
 
 
-def test_a_check_that_is_not_ours_is_told_apart(stage: Stage) -> None:
+def test_a_check_of_another_project_is_distinguished(stage: Stage) -> None:
     path = f"{AT}/machinehealthchecks/workers"
     label = {"metadata": {"labels": {"cluster.x-k8s.io/watch-filter": None}}}
     stage.plane.api.patch(path, label)
     view = stage.explain("machine/edge-5")
 
     assert view["health"] == "Unwatched"
-    assert view["questions"][0]["because"] == "mhc/workers selects it, and is another controller's to serve"
+    assert (
+        view["questions"][0]["because"] == "mhc/workers selects it, and another controller serves that check"
+    )
     assert mend(stage.viewer, "explain", "machine/none").returncode == 1

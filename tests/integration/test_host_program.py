@@ -76,7 +76,7 @@ def code_of(command: list[str]) -> int:
     return subprocess.run(command, check=False, timeout=20, env={}).returncode
 
 
-def test_a_check_tells_what_stands_on_the_lease(
+def test_a_check_reports_the_state_of_the_lease(
     program: Command, api_server: ControlPlane, tmp_path: Path
 ) -> None:
     command = check(program, api_server, tmp_path)
@@ -89,7 +89,7 @@ def test_a_check_tells_what_stands_on_the_lease(
     assert code_of(command) == exit_codes.MARKED
 
 
-def test_a_check_of_a_server_that_hangs_ends_in_time_and_tells_nothing(
+def test_a_check_of_a_server_that_hangs_ends_in_time_and_reports_nothing(
     program: Command, start_control_plane: StartControlPlane, tmp_path: Path
 ) -> None:
     plane = start_control_plane(API_SERVER_ALONE)
@@ -127,7 +127,7 @@ def reported(folder: Path) -> dict[str, str]:
     return parse_status((folder / "status").read_bytes()) if (folder / "status").exists() else {}
 
 
-def test_a_feeder_asks_for_itself_and_goes_by_what_the_agent_writes(
+def test_a_feeder_sends_its_own_checks_and_follows_the_agent_s_records(
     program: Command, api_server: ControlPlane, tmp_path: Path
 ) -> None:
     make_lease(api_server)
@@ -146,11 +146,14 @@ def test_a_feeder_asks_for_itself_and_goes_by_what_the_agent_writes(
         assert int(reported(tmp_path)["lease-until"]) >= before
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
-    assert (reported(tmp_path)["state"], reported(tmp_path)["why"]) == ("ended", "nothing is armed by us")
+    assert (reported(tmp_path)["state"], reported(tmp_path)["why"]) == (
+        "ended",
+        "this feeder has armed nothing",
+    )
     assert (tmp_path / "device").read_bytes() == b""
 
 
-def test_a_feeder_that_finds_the_marker_is_condemned(
+def test_a_feeder_that_finds_the_marker_stops_feeding(
     program: Command, api_server: ControlPlane, tmp_path: Path
 ) -> None:
     make_lease(api_server)
@@ -159,7 +162,7 @@ def test_a_feeder_that_finds_the_marker_is_condemned(
         wait_until("it is condemned", lambda: reported(tmp_path).get("state") == "condemned", within=60)
 
 
-def test_a_condemned_feeder_has_a_record_kept_until_it_ends_in_another_way(
+def test_the_record_of_a_condemned_feeder_is_kept_until_it_ends_otherwise(
     program: Command, tmp_path: Path
 ) -> None:
     boot_id, resets = BOOT_ID.read_text().strip(), ResetFolder(str(tmp_path / "resets"))
@@ -204,7 +207,9 @@ def test_the_gate_opens_when_the_watchdog_is_fed_and_nothing_is_marked(
             "it waits for the marker", lambda: "an earlier boot was marked" in log.read_text(), within=60
         )
         api_server.api.patch(f"{LEASES}/n1", {"metadata": {"annotations": {MARKER: None}}})
-        wait_until("it waits for the feeder", lambda: "has not told anything" in log.read_text(), within=60)
+        wait_until(
+            "it waits for the feeder", lambda: "has not reported anything" in log.read_text(), within=60
+        )
         assert process.poll() is None
         now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         fed = f"{VERSION}\nboot {BOOT_ID.read_text()}state armed\nlast-ping {now}\neffective {now}\n"

@@ -20,8 +20,8 @@ from nodemend.agent.watchdog.records_io import read_lease
 from nodemend.api.agent import AgentReport, WatchdogReport
 from nodemend.api.well_known import AGENT_NAMESPACE, AGENT_REPORT
 from nodemend.protocol.feed_lease import FeedLease
-from tests.agent_room.room import LEASES, AgentNode
-from tests.refusals.agent_cluster import pods_token
+from tests.e2e.agent_nodes.agent_node import LEASES, AgentNode
+from tests.e2e.refusals.agent_cluster import pods_token
 from tests.unit.agent.certificates import Authority
 
 pytestmark = pytest.mark.real

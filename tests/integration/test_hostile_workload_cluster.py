@@ -19,9 +19,9 @@ from controlplane.process import Process
 from controlplane.run import ControlPlane
 from controlplane.settings import API_SERVER_ALONE
 from controlplane.waiting import wait_until
-from tests.integration.furnished import CLUSTERS_ON, SPACE, asked_for, furnish, start_checker
-from tests.integration.played_machines import CLUSTER_API, a_thing, add_node, provider_id, show
-from tests.integration.played_workload_clusters import AT, add_check, add_cluster, add_machine, check_of
+from tests.integration.checker_setup import CLUSTERS_ON, SPACE, asked_for, furnish, start_checker
+from tests.integration.machine_objects import CLUSTER_API, a_thing, add_node, provider_id, show
+from tests.integration.workload_cluster_objects import AT, add_check, add_cluster, add_machine, check_of
 
 pytestmark = [pytest.mark.real, pytest.mark.attack("S5")]
 

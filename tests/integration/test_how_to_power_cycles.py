@@ -49,7 +49,7 @@ RUNBOOKS: Final = (
     "NodemendPowerOffUnconfirmed",
     "NodemendPowerCycleFailed",
     "NodemendHostHeldLong",
-    "NodemendHoldLeftBehind",
+    "NodemendPowerOffRequestLeftBehind",
     "NodemendHostUnhealthy",
 )
 PLACEHOLDERS: Final = {
@@ -128,7 +128,7 @@ def test_every_block_is_a_manifest_or_commands() -> None:
 
 
 @pytest.mark.parametrize("block", MANIFESTS, ids=str)
-def test_a_manifest_is_taken_as_it_stands(plane: ControlPlane, block: Block) -> None:
+def test_a_manifest_is_accepted_unchanged(plane: ControlPlane, block: Block) -> None:
     set_scene(plane)
     applied = plane.kubectl(
         "apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", "-", stdin=block.text

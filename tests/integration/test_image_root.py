@@ -35,7 +35,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.rmtree(root)
 
 
-def test_kubectl_mend_starts_in_it_as_nobody_in_particular(root: Path) -> None:
+def test_kubectl_mend_starts_in_it_as_an_unprivileged_user(root: Path) -> None:
     assert "kubectl mend" in run_in(root, ["kubectl-mend", "version"])
     assert run_in(root, ["python3", "-c", "import os; print(os.getuid(), os.getgid())"]) == "65532 65532\n"
 

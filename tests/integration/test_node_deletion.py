@@ -16,7 +16,7 @@ from nodemend.api.well_known import SYSTEM_NAMESPACE
 from simulation.api_server.admission import Attempt, Operation, User
 from simulation.api_server.node_deletion_policy import deletable_nodes_policy
 from simulation.api_server.policies import REMEDIATOR
-from tests.integration.refused import await_refusal, refusal
+from tests.integration.api_refusals import await_refusal, refusal
 
 pytestmark = pytest.mark.real
 
@@ -33,7 +33,7 @@ UPDATES: dict[str, tuple[dict[str, Any], str]] = {
         "",
     ),
     "our taint": ({"spec": {"taints": [GPU, OURS]}}, ""),
-    "our mark": ({"metadata": {"annotations": {"nodemend.io/release-voided": "1"}}}, ""),
+    "our mark": ({"metadata": {"annotations": {"nodemend.io/release-revoked": "1"}}}, ""),
     "a changed label": ({"metadata": {"labels": {"rack": "8"}}}, "metadata.labels"),
     "a lost label": ({"metadata": {"labels": {"rack": None}}}, "metadata.labels"),
     "a changed annotation": ({"metadata": {"annotations": {"team": "x"}}}, "metadata.annotations"),
@@ -152,7 +152,7 @@ def merged(old: Any, change: Any) -> Any:
 
 
 @pytest.mark.attack("F1")
-def test_our_taint_cannot_stand_beside_another_s_nor_in_its_place(
+def test_nodemend_s_taint_cannot_be_set_beside_or_instead_of_a_foreign_one(
     plane: ControlPlane, remediator: Api
 ) -> None:
     """So a node that another controller has tainted is out of service already, and Nodemend must not remove
@@ -165,13 +165,13 @@ def test_our_taint_cannot_stand_beside_another_s_nor_in_its_place(
     assert "spec.taints" in instead
 
 
-def test_a_cordon_is_not_taken_off(plane: ControlPlane, remediator: Api) -> None:
+def test_a_cordon_is_not_removed(plane: ControlPlane, remediator: Api) -> None:
     make(plane, "cordoned", unschedulable=True)
     said = refusal(partial(remediator.patch, f"{NODES}/cordoned", {"spec": {"unschedulable": None}}))
     assert "may add taints and a cordon" in said
 
 
-def test_a_node_is_deleted_by_its_uid_and_version_alone(plane: ControlPlane, remediator: Api) -> None:
+def test_a_node_is_deleted_only_by_its_uid_and_version(plane: ControlPlane, remediator: Api) -> None:
     made = make(plane, "silent")
     uid, version = made["metadata"]["uid"], made["metadata"]["resourceVersion"]
 

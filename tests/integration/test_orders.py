@@ -8,7 +8,7 @@ import pytest
 from controlplane.process import Process
 from controlplane.waiting import wait_until
 from installed.programs import mend, start
-from tests.refusals.installed_cluster import (
+from tests.e2e.refusals.installed_cluster import (
     CHECKS,
     NODES,
     ORDERS,

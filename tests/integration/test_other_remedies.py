@@ -14,7 +14,7 @@ from controlplane.process import Process
 from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from installed.programs import start
-from tests.refusals.installed_cluster import NODES, POLICY, Cluster, installed_cluster, node
+from tests.e2e.refusals.installed_cluster import NODES, POLICY, Cluster, installed_cluster, node
 
 pytestmark = pytest.mark.real
 
@@ -134,7 +134,7 @@ def is_there(cluster: Cluster, path: str) -> bool:
 
 
 @pytest.mark.conforms("N10", "N21", "W1", "W3")
-def test_without_the_right_it_holds_and_says_so_and_with_it_the_remedies_escalate(
+def test_without_the_right_it_holds_and_reports_it_and_with_it_the_remedies_escalate(
     cluster: Cluster, checker: Process
 ) -> None:
     api = cluster.plane.api

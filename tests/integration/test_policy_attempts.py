@@ -17,6 +17,7 @@ from installed.manifests import documents_of, install
 from nodemend.api.meta import ObjectMeta
 from nodemend.api.resources import CAPM3_REMEDIATION, LEASE
 from nodemend.api.well_known import AGENT_NAMESPACE, SYSTEM_NAMESPACE
+from nodemend.guard.policies import ALWAYS, OF_ANNOTATIONS, OF_CAPM3, OF_SELF_FENCING
 from nodemend.guard.policy_proof import (
     PROBE,
     PolicyAttempt,
@@ -26,10 +27,9 @@ from nodemend.guard.policy_proof import (
 )
 from nodemend.guard.shipped_policies import SHIPPED
 from nodemend.kube.request import collection_path
-from nodemend.safety.policies import ALWAYS, OF_ANNOTATIONS, OF_CAPM3, OF_SELF_FENCING
-from tests.integration import played_machines as played
-from tests.integration.refused import refusal
-from tests.refusals.installed_cluster import health_check, order, remediation
+from tests.e2e.refusals.installed_cluster import health_check, order, remediation
+from tests.integration import machine_objects as played
+from tests.integration.api_refusals import refusal
 
 pytestmark = [pytest.mark.real, pytest.mark.attack("S6")]
 
@@ -107,7 +107,7 @@ def furnish(api: Api) -> None:
 
 
 @pytest.mark.parametrize(("account", "number", "policy"), TRIED)
-def test_what_is_tried_is_refused_by_that_policy_alone(
+def test_each_attempt_is_refused_by_its_own_policy_only(
     installed: Installed, account: str, number: int, policy: str
 ) -> None:
     attempt, api = DUTIES[account].attempts[number], installed.plane.api
@@ -135,7 +135,7 @@ def test_what_is_tried_is_refused_by_that_policy_alone(
     wait_until("it is refused again", refused, within=30.0)
 
 
-def test_those_that_no_account_of_ours_can_try_are_known() -> None:
+def test_the_policies_without_a_possible_attempt_are_the_read_only_ones() -> None:
     every = {*ALWAYS, *OF_SELF_FENCING, *OF_CAPM3, *OF_ANNOTATIONS}
     assert every - {policy for _, _, policy in TRIED} == READ_ONLY
 
@@ -153,5 +153,5 @@ def test_the_rights_for_it_are_worth_nothing_else(
     assert "cannot create resource" in refusal(partial(api.create, body))
     assert "cannot patch resource" in refusal(partial(apply, f"{path}/node-1", other))
     said = refusal(partial(apply, f"{path}/{PROBE}", body))
-    assert "by a person, never by a controller" in said or "cannot patch resource" in said
+    assert "a controller of Nodemend" in said or "cannot patch resource" in said
     assert installed.plane.api.find(f"{path}/{PROBE}") is None

@@ -16,8 +16,8 @@ from generate.shipped_policies import VARIANTS, fingerprints_of
 from installed.manifests import bind, documents_of, install
 from installed.programs import mend, start
 from nodemend.guard.shipped_policies import SHIPPED
-from tests.integration.refused import refusal
-from tests.refusals.installed_cluster import REMEDIATIONS, remediation
+from tests.e2e.refusals.installed_cluster import REMEDIATIONS, remediation
+from tests.integration.api_refusals import refusal
 
 POLICIES: Final = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 BINDINGS: Final = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
@@ -98,11 +98,9 @@ HARMS: Final = {
     "binding deleted": Harm(partial(delete_binding, "nodemend-confirmation"), "it has no binding"),
     "binding narrowed": Harm(partial(narrow_binding, "nodemend-confirmation"), "its binding is not as"),
     "binding audits": Harm(partial(audit_only, "nodemend-remediations"), "its binding is not as"),
-    "conditions added": Harm(
-        partial(exclude_meddlers, "nodemend-confirmation"), "what it is asked about is not as"
-    ),
-    "failures ignored": Harm(partial(ignore_failures, "nodemend-nodes"), "what it is asked about is not as"),
-    "nothing demanded": Harm(partial(demand_nothing, "nodemend-orders"), "what it demands is not as"),
+    "conditions added": Harm(partial(exclude_meddlers, "nodemend-confirmation"), "its scope is not as"),
+    "failures ignored": Harm(partial(ignore_failures, "nodemend-nodes"), "its scope is not as"),
+    "nothing demanded": Harm(partial(demand_nothing, "nodemend-orders"), "its rules are not as"),
     "policy deleted": Harm(partial(delete_policy, "nodemend-settings"), "it is missing"),
 }
 
@@ -156,8 +154,8 @@ def confirm(plane: ControlPlane, by: Api, name: str) -> str:
     """Confirm in that name; returns an empty string if the API server allows it."""
     wait_until("it shows a silent node", lambda: bool(status_of(plane).get("lastRenewTime")), within=60.0)
     shown = status_of(plane)
-    word = {key: shown[key] for key in ("nodeUID", "bootID", "lastRenewTime")}
-    change = {"spec": {"confirmation": {"by": name, "reason": "I looked", **word}}}
+    confirmation = {key: shown[key] for key in ("nodeUID", "bootID", "lastRenewTime")}
+    change = {"spec": {"confirmation": {"by": name, "reason": "I looked", **confirmation}}}
     return refusal(partial(by.patch, f"{REMEDIATIONS}/victim?fieldManager=kubectl-mend", change))
 
 
@@ -172,7 +170,7 @@ def problem(plane: ControlPlane) -> str:
         (
             one["message"]
             for one in conditions
-            if one["type"] == "AdmissionDoubted" and one["status"] == "True"
+            if one["type"] == "AdmissionPolicyUnproven" and one["status"] == "True"
         ),
         "",
     )
@@ -187,7 +185,7 @@ PLAYED_OUT: Final = {
 
 @pytest.mark.real
 @pytest.mark.attack("S6")
-def test_whatever_is_done_to_one_is_seen_by_check(start_control_plane: StartControlPlane) -> None:
+def test_any_change_to_a_policy_is_detected_by_check(start_control_plane: StartControlPlane) -> None:
     plane = start_control_plane(ALONE)
     install(plane)
     for what, harm in HARMS.items():
@@ -207,7 +205,7 @@ def test_whatever_is_done_to_one_is_seen_by_check(start_control_plane: StartCont
 @pytest.mark.real
 @pytest.mark.attack("S6")
 @pytest.mark.parametrize("harm", PLAYED_OUT)
-def test_without_a_policy_nothing_is_released_and_it_is_said(
+def test_without_a_policy_nothing_is_released_and_that_is_reported(
     start_control_plane: StartControlPlane, harm: str
 ) -> None:
     played = PLAYED_OUT[harm]
@@ -260,7 +258,7 @@ def test_with_all_of_them_a_right_word_releases(start_control_plane: StartContro
 
 @pytest.mark.real
 @pytest.mark.attack("S6")
-def test_who_cannot_read_them_is_told(start_control_plane: StartControlPlane) -> None:
+def test_a_user_without_the_right_to_read_policies_is_warned(start_control_plane: StartControlPlane) -> None:
     plane = start_control_plane(ALONE)
     install(plane)
     plane.api.create(
@@ -271,7 +269,7 @@ def test_who_cannot_read_them_is_told(start_control_plane: StartControlPlane) ->
     checked = mend(plane.service_account_kubeconfig("default", "eve"), "check")
 
     assert checked.returncode == 1
-    assert "nobody knows whether the admission policies are in force" in " ".join(checked.stdout.split())
+    assert "it is unknown whether the admission policies are in force" in " ".join(checked.stdout.split())
 
 
 @pytest.mark.attack("S6")

@@ -72,7 +72,7 @@ def scrape(port: int) -> dict[str, float]:
     return {name: float(value) for name, value in re.findall(r"^(nodemend_\S+) (\S+)$", text, re.MULTILINE)}
 
 
-def test_a_hold_for_nobody_a_host_given_up_and_a_failure_are_named(port: int) -> None:
+def test_an_orphaned_hold_a_failed_host_and_a_failure_are_named(port: int) -> None:
     held = 'nodemend_host_held_since_timestamp_seconds{host="left-behind",namespace="default",remediation=""}'
     wait_until("all hosts are looked at", lambda: held in scrape(port), within=60.0)
     shown = scrape(port)
@@ -82,6 +82,6 @@ def test_a_hold_for_nobody_a_host_given_up_and_a_failure_are_named(port: int) ->
     assert shown[failed] == 1.0
     in_flight = 'nodemend_remediations_in_flight{kind="Metal3Remediation",phase="failed"}'
     assert shown[in_flight] == 1.0
-    assert shown['nodemend_holds_left_behind_total{outcome="kept"}'] >= 1.0
-    never = 'nodemend_power_cycle_failures_total{for_good="no",reason="AwaitingOff"}'
+    assert shown['nodemend_power_off_requests_left_behind_total{outcome="kept"}'] >= 1.0
+    never = 'nodemend_power_cycle_failures_total{permanent="no",reason="WaitingForPowerOff"}'
     assert shown[never] == 0.0

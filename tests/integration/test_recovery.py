@@ -12,8 +12,8 @@ from controlplane.waiting import wait_until
 from installed.manifests import bind
 from installed.programs import start
 from nodemend.api.well_known import SYSTEM_NAMESPACE
+from tests.e2e.refusals.installed_cluster import NODES, POLICY, Cluster, installed_cluster, node
 from tests.integration.test_other_remedies import a_definition, is_reported_by, is_served, make, names_in
-from tests.refusals.installed_cluster import NODES, POLICY, Cluster, installed_cluster, node
 
 pytestmark = pytest.mark.real
 
@@ -95,7 +95,7 @@ def test_what_was_switched_off_is_switched_on_once_though_the_checker_is_killed_
     well(cluster, "edge-0", "True")
 
     def pending() -> bool:
-        return phases(cluster) == ["Owed"]
+        return phases(cluster) == ["Pending"]
 
     wait_until("a recovery is owed in writing", pending, within=60.0, processes=[checker])
 

@@ -74,7 +74,7 @@ def _path(name: str) -> str:
 
 
 @pytest.mark.parametrize("streaming", [True, False])
-def test_what_is_there_is_listed_and_what_happens_is_followed(
+def test_the_reflector_lists_existing_objects_and_follows_changes(
     api_server: ControlPlane, *, streaming: bool
 ) -> None:
     api = api_server.api
@@ -109,7 +109,7 @@ def test_a_server_without_streaming_lists_is_paged(start_control_plane: StartCon
 
 
 @pytest.mark.parametrize("streaming", [True, False])
-def test_what_went_while_the_server_forgot_its_past_is_reported(
+def test_deletions_during_a_compaction_are_reported(
     start_control_plane: StartControlPlane, *, streaming: bool
 ) -> None:
     plane = start_control_plane(API_SERVER_ALONE)
@@ -141,7 +141,7 @@ def test_what_went_while_the_server_forgot_its_past_is_reported(
     assert story.index("returns went") < story.index("returns came")
 
 
-def test_the_cache_says_how_fresh_it_is(api_server: ControlPlane) -> None:
+def test_the_cache_reports_its_freshness(api_server: ControlPlane) -> None:
     async def main() -> None:
         async with watching(api_server) as watched:
             runtime = AsyncioRuntime()

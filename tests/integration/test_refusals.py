@@ -1,11 +1,11 @@
-"""All of `python -m tests.refusals`, as a test."""
+"""All of `python -m tests.e2e.refusals`, as a test."""
 
 import pytest
 
-from tests.refusals import agent_refusals, check_refusals
-from tests.refusals.__main__ import try_all
-from tests.refusals.bad_specs import BAD_SPECS
-from tests.refusals.installed_cluster import installed_cluster
+from tests.e2e.refusals import agent_refusals, check_refusals
+from tests.e2e.refusals.__main__ import try_all
+from tests.e2e.refusals.bad_specs import BAD_SPECS
+from tests.e2e.refusals.installed_cluster import installed_cluster
 
 pytestmark = pytest.mark.real
 

@@ -56,7 +56,7 @@ class Agent:
     def __post_init__(self) -> None:
         watchdog = WatchdogReport(class_="hardware", effective=10.0)
         who = AgentIdentity(node_uid=self.node, boot_id=f"{self.node}-1", watchdog=watchdog)
-        self.watch = Heartbeat(who, AgentState(conduct=ActiveTerms()), chance=0.0)
+        self.watch = Heartbeat(who, AgentState(active_terms=ActiveTerms()), chance=0.0)
 
     async def renew(self, *, first: bool = False) -> None:
         """Renew until a renewal is acknowledged."""

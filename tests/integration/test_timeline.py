@@ -26,7 +26,7 @@ from nodemend.api import well_known
 from nodemend.api.meta import print_micro_time, print_time
 from nodemend.api.resources import BARE_METAL_HOST
 from simulation.cluster.foreign_kinds import a_definition
-from tests.integration.played_machines import a_thing, add_node, show
+from tests.integration.machine_objects import a_thing, add_node, show
 
 pytestmark = pytest.mark.real
 
@@ -80,19 +80,19 @@ class Stage:
         now = datetime.now(UTC)
         status = {"poweredOn": on, "lastUpdated": print_time(now)}
         host = self.plane.api.patch(f"{HOST}/status", {"status": status})
-        word, said = ("PowerOn", "Host powered on") if on else ("PowerOff", "Host powered off")
+        event, said = ("PowerOn", "Host powered on") if on else ("PowerOff", "Host powered off")
         self.plane.api.create(
             {
                 "apiVersion": "v1",
                 "kind": "Event",
-                "metadata": {"name": f"rack7-u12.{word.lower()}", "namespace": SPACE},
+                "metadata": {"name": f"rack7-u12.{event.lower()}", "namespace": SPACE},
                 "involvedObject": {
                     "kind": "BareMetalHost",
                     "name": "rack7-u12",
                     "namespace": SPACE,
                     "uid": host["metadata"]["uid"],
                 },
-                "reason": word,
+                "reason": event,
                 "message": said,
                 "type": "Normal",
                 "source": {"component": "metal3-baremetal-controller"},
@@ -246,7 +246,7 @@ def states(view: Object) -> dict[str, str]:
     return found
 
 
-def test_a_power_cycle_is_told_as_it_goes_and_when_it_is_over(stage: Stage, tmp_path: Path) -> None:
+def test_a_power_cycle_is_shown_in_progress_and_after_its_end(stage: Stage, tmp_path: Path) -> None:
     api = stage.plane.api
     stage.report("Unknown", "boot-1")
     stage.until("its host is held off", stage.held_off)
@@ -260,7 +260,11 @@ def test_a_power_cycle_is_told_as_it_goes_and_when_it_is_over(stage: Stage, tmp_
     assert (held["BareMetalHost"], held["Metal3Remediation"], held["Evidence"]) == ("on", "power-off", "none")
     [row] = [row for row in rows if row["node"] == SICK]
     assert (row["state"], row["host"], row["check"]) == ("power-off", f"{SPACE}/rack7-u12", "all")
-    assert (leaving["BareMetalHost"], leaving["Evidence"], leaving["Taint"]) == ("off", "E1", "ours")
+    assert (leaving["BareMetalHost"], leaving["Evidence"], leaving["Taint"]) == (
+        "off",
+        "E1",
+        "set by Nodemend",
+    )
     # A viewer may not read pods, and sees only their number; an admin sees their names.
     assert (leaving["Workloads"], "Pod" in leaving, named["Pod"]) == ("leaving", False, "Pending")
     assert half["releases"][0]["evidence"] == "E1"
@@ -285,7 +289,10 @@ def test_a_power_cycle_is_told_as_it_goes_and_when_it_is_over(stage: Stage, tmp_
     order = ["started", "held-off", "evidence", "release", "gone", "let-on", "succeeded"]
     assert [key for key in keys_of(reported) if key in order] == order
     assert {"ready", "withdrawn"} <= set(keys_of(reported))
-    how = "its power went off while we held it off, and it is the node's machine by provider ID, system UUID"
+    how = (
+        "its power went off after Nodemend's power-off request, and it is the node's machine by provider ID,"
+        " system UUID"
+    )
     assert [(one["evidence"], one["because"]) for one in reported["releases"]] == [
         ("E1", f"BareMetalHost {SPACE}/rack7-u12 is off: {how}.")
     ]
@@ -313,7 +320,7 @@ def test_a_drawing_on_standard_output_is_nothing_but_a_drawing(stage: Stage) -> 
     assert shown.stdout.endswith("</svg>\n")
 
 
-def test_a_node_that_nobody_knows(stage: Stage) -> None:
+def test_an_unknown_node(stage: Stage) -> None:
     for command in ("tree", "timeline"):
         shown = mend(stage.viewer, command, "edge-77")
         assert (shown.returncode, shown.stdout) == (1, "")

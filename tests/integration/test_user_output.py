@@ -184,7 +184,7 @@ def test_the_alerts_are_those_that_were_read() -> None:
 
 
 @pytest.mark.parametrize("case", [*CASES, ALERTS])
-def test_each_answer_stands_beside_the_one_of_before_and_differs(case: str) -> None:
+def test_each_output_is_shown_beside_the_previous_one_and_differs(case: str) -> None:
     before = (FOLDER / f"{case}.before.txt").read_text()
 
     assert in_words(before) != in_words((FOLDER / f"{case}.txt").read_text())

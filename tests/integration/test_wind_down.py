@@ -155,7 +155,7 @@ def gone(release: Release, *paths: str) -> list[str]:
     return [path for path in paths if release.plane.api.find(path) is None]
 
 
-def test_a_hold_that_nobody_gives_back_stops_the_uninstall_and_is_named(release: Release) -> None:
+def test_an_unreleased_hold_stops_the_uninstall_and_is_named(release: Release) -> None:
     release.begin_remediation("edge-1")
     release.hold_host()
     refused, said = release.uninstall()
@@ -173,17 +173,17 @@ def test_a_hold_that_nobody_gives_back_stops_the_uninstall_and_is_named(release:
     again = mend(release.plane.kubeconfig, "wind-down", "--yes", "--wait=2s", "-o", "json")
     assert again.returncode == 1
     (left,) = json.loads(again.stdout)["left"]
-    assert left["kind"] == "HeldHost"
+    assert left["kind"] == "PowerOffRequestOnHost"
 
 
-def test_when_nothing_is_left_the_uninstall_goes_on_and_takes_its_hook_away(release: Release) -> None:
+def test_without_leftovers_the_uninstall_continues_and_removes_its_hook(release: Release) -> None:
     release.begin_remediation("edge-2")
     refused, said = release.uninstall()
 
     assert refused == ""
     assert said.returncode == 0, said.stdout + said.stderr
     assert "edge-2: ended" in said.stderr
-    assert "Nothing of ours is left on any node or host." in said.stdout
+    assert "Nothing of Nodemend is left on any node or host." in said.stdout
     everything = [f"{REMEDIATIONS}/edge-2", f"{DEPLOYMENTS}/nodemend-remediator", JOB, ACCOUNT, ROLE]
     assert gone(release, *everything) == everything
     release.remediator.kill()
@@ -192,7 +192,7 @@ def test_when_nothing_is_left_the_uninstall_goes_on_and_takes_its_hook_away(rele
     assert "It is PAUSED (winding down)" in notes
 
 
-def test_where_no_remediator_leads_that_is_said_at_once_and_the_uninstall_stops(release: Release) -> None:
+def test_a_missing_remediator_is_reported_at_once_and_the_uninstall_stops(release: Release) -> None:
     release.begin_remediation("edge-3")
     release.remediator.kill()
     refused, said = release.uninstall()
@@ -207,7 +207,7 @@ def test_where_no_remediator_leads_that_is_said_at_once_and_the_uninstall_stops(
     assert release.plane.api.get(f"{REMEDIATIONS}/edge-3")["metadata"]["finalizers"] == [well_known.SAFE_END]
 
 
-def test_whoever_breaks_it_off_is_told_that_the_cluster_stays_paused(release: Release) -> None:
+def test_an_interrupted_wind_down_warns_that_the_cluster_stays_paused(release: Release) -> None:
     release.begin_remediation("edge-4")
     release.remediator.kill()
     command = [

@@ -17,9 +17,9 @@ from controlplane.process import Process
 from controlplane.run import ControlPlane
 from controlplane.settings import API_SERVER_ALONE
 from controlplane.waiting import wait_until
-from tests.integration.furnished import CLUSTERS_ON, asked_for, furnish, start_checker
-from tests.integration.played_machines import add_node, provider_id, show
-from tests.integration.played_workload_clusters import AT, add_check, add_cluster, add_machine, check_of
+from tests.integration.checker_setup import CLUSTERS_ON, asked_for, furnish, start_checker
+from tests.integration.machine_objects import add_node, provider_id, show
+from tests.integration.workload_cluster_objects import AT, add_check, add_cluster, add_machine, check_of
 
 pytestmark = pytest.mark.real
 
@@ -81,7 +81,7 @@ def cluster_stage() -> Iterator[ClusterStage]:
         yield ClusterStage(management, clusters, checker)
 
 
-def test_of_three_clusters_one_that_hangs_is_left_alone_and_the_others_are_served(
+def test_one_hanging_cluster_of_three_is_left_alone_and_the_others_are_served(
     cluster_stage: ClusterStage,
 ) -> None:
     for name in NAMES:

@@ -7,7 +7,7 @@ import pytest
 from simulation.scenario.play import play
 from simulation.scenario.reader import read
 from simulation.scenario.stage import Stage
-from tests.scenarios.telling import FOLDER, attend
+from tests.scenarios.playing import FOLDER, attend
 
 STORIES = ("late_truth", "healed", "remediator_dies_when_held")
 ERRORS = (-3600, -180, 180, 3600)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from simulation.scenario.reader import read, with_log_lines
-from tests.scenarios.telling import FOLDER, tell
+from tests.scenarios.playing import FOLDER, tell
 
 FILES = sorted(FOLDER.glob("*/*.txt"))
 

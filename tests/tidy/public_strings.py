@@ -40,8 +40,8 @@ from nodemend.cmd import agent as agent_shell
 from nodemend.cmd import controllers
 from nodemend.guard.state import StormScopeKind, TargetState
 from nodemend.health.machine.annotation import Clear
-from nodemend.health.machine.history import BY_DELETION, BY_OWNER
 from nodemend.health.machine.preflight import HISTORY_MANAGER
+from nodemend.health.machine.report import BY_DELETION, BY_OWNER
 from nodemend.health.machine.request import AskOwnerByCondition, Delete
 from nodemend.health.node.preflight import FIELD_MANAGER as CHECKER
 from nodemend.kube.controller import Outcome
@@ -51,11 +51,11 @@ from nodemend.protocol.peers import PeerReply
 from nodemend.protocol.watchdog_drivers import Hardware, Unsupported
 from nodemend.records.agent_lease import AGENT
 from nodemend.remediation.capm3 import decide as capm3_remediation
-from nodemend.remediation.locks import LOCK_PREFIX
 from nodemend.remediation.manual import decide as manual_remediation_steps
 from nodemend.remediation.metal3 import model as power_cycle_steps
 from nodemend.remediation.self_fencing import decide as self_remediation_steps
 from nodemend.remediation.writes import FIELD_MANAGER as REMEDIATOR
+from nodemend.remediation.writes import LOCK_PREFIX
 from nodemend.rules.node import NodeHealth
 from nodemend.rules.request import Create, DeleteRemediation, Escalate
 from nodemend.safety.host_power import PowerUncertainty
@@ -72,8 +72,8 @@ _NAMED: Final[tuple[tuple[str, str, tuple[Any, ...]], ...]] = (
     ("step of a ManualRemediation", "step", get_args(manual_remediation_steps.Step)),
     ("step of a SelfRemediation", "step", get_args(self_remediation_steps.Step)),
     ("step of a power cycle", "step", get_args(power_cycle_steps.Step)),
-    ("step of a stand-in", "step", tuple(one for one in get_args(capm3_remediation.Step))),
-    ("step of the signer's authority", "step", get_args(decide.Step)),
+    ("step of a delegate", "step", tuple(one for one in get_args(capm3_remediation.Step))),
+    ("step of the signer's CA", "step", get_args(decide.Step)),
     ("verdict of the signer", "verdict", get_args(decide.Verdict)),
     (
         "request of a check",
@@ -82,7 +82,7 @@ _NAMED: Final[tuple[tuple[str, str, tuple[Any, ...]], ...]] = (
     ),
     ("outcome of a reconcile", "outcome", get_args(Outcome)),
     ("health of a node", "health", get_args(NodeHealth)),
-    ("doubt of a host's power", "reason", get_args(PowerUncertainty)),
+    ("uncertainty of a host's power", "reason", get_args(PowerUncertainty)),
     ("leftover of a wind-down", "kind", get_args(Leftover)),
     ("state of the feeder in its log", "name", get_args(model.FeederState)),
 )
@@ -94,13 +94,13 @@ _ENUMS: Final[dict[str, type[Enum]]] = {
     "phase of a recovery": node_health_check.RecoveryPhase,
     "end of a remediation": node_health_check.HowEnded,
     "weakness of a SelfRemediation": self_remediation.Weakness,
-    "way of a release": metal3_remediation.ReleaseBy,
+    "method of a release": metal3_remediation.ReleaseBy,
     "mode of the policy": remediation_policy.Mode,
-    "reading of a limit": remediation_policy.LimitReading,
+    "comparison of a limit": remediation_policy.LimitReading,
     "status of a condition": meta.ConditionStatus,
     "type of an event": upstream_types.EventType,
-    "standing of a target": TargetState,
-    "region of the guard": StormScopeKind,
+    "state of a target": TargetState,
+    "scope of a storm": StormScopeKind,
     "answer of a peer": PeerReply,
     "state of an agent": AgentReadiness,
     "state of a leader": LeaderState,
@@ -210,12 +210,12 @@ def _files() -> Iterator[tuple[str, str]]:
             yield "file of the feeder's status", line
     examples = {
         "feed lease": records.format_lease(FeedLease(_BOOT, 40)),
-        "condemned feed lease": records.format_lease(FeedLease(_BOOT, 0, fence_requested=True)),
+        "feed lease, fence requested": records.format_lease(FeedLease(_BOOT, 0, fence_requested=True)),
         "permit": records.format_disarm_permission(_BOOT),
         "gate, published": records.format_gate(_BOOT, published=True),
         "gate, unguarded": records.format_gate(_BOOT, published=False),
-        "standing of the gate, closed": records.format_gate_status(_BOOT, records.CLOSED),
-        "standing of the gate, published": records.format_gate_status(_BOOT, records.PUBLISHED),
+        "state of the gate, closed": records.format_gate_status(_BOOT, records.CLOSED),
+        "state of the gate, published": records.format_gate_status(_BOOT, records.PUBLISHED),
         "reset": format_reset(ResetRecord(_BOOT, "starving", 1, 2, 3, 4, 5, "iTCO_wdt", "machine")),
         "tested watchdog": format_tested(ObservedReset("machine", "iTCO_wdt")),
     }

@@ -78,7 +78,7 @@ def test_the_signer_has_these_rights_and_no_others() -> None:
     }
 
 
-def test_nobody_else_reads_the_keys_of_the_signer() -> None:
+def test_no_other_account_reads_the_signer_s_keys() -> None:
     readers = {
         one["metadata"]["name"]
         for one in DOCUMENTS
@@ -134,7 +134,7 @@ def test_the_names_in_the_chart_are_those_in_the_code() -> None:
 
 
 @pytest.mark.attack("V8")
-def test_what_agents_and_feeders_live_by_is_left_by_whoever_prunes_the_rest() -> None:
+def test_a_prune_leaves_the_objects_that_agents_and_feeders_need() -> None:
     """Namespace, account and RBAC. Without them agents cannot stop gracefully, and feeders cannot read."""
     needed = {(one, "nodemend-agent") for one in ("ServiceAccount", "Role", "RoleBinding")}
     needed |= {
@@ -155,6 +155,6 @@ def test_what_agents_and_feeders_live_by_is_left_by_whoever_prunes_the_rest() ->
 
 
 @pytest.mark.attack("V8")
-def test_the_plain_manifests_have_nothing_that_a_node_with_an_armed_watchdog_lives_by() -> None:
+def test_the_plain_manifests_have_nothing_that_an_armed_node_depends_on() -> None:
     assert not [one for one in DEFAULT if one["kind"] == "DaemonSet"]
     assert well_known.AGENT_NAMESPACE not in {one["metadata"].get("namespace") for one in DEFAULT}

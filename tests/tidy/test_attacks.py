@@ -28,7 +28,7 @@ def test_a_finding_that_no_test_plays_is_a_fault() -> None:
     assert list(faults_of(KNOWN, {"a": a_test("S1", real=True)})) == ["S2 is not played: Two."]
 
 
-def test_a_finding_seen_on_a_real_control_plane_is_played_there() -> None:
+def test_a_finding_marked_real_is_tested_on_a_real_control_plane() -> None:
     faults = list(faults_of(KNOWN, {"a": a_test("S1"), "b": a_test("S2")}))
     assert faults == ["S1 was seen on a real control plane, and is not played there"]
 
@@ -38,7 +38,7 @@ def test_a_mark_without_a_finding_is_a_fault() -> None:
     assert faults == ["tests/a.py::test_one plays S9, which is no finding"]
 
 
-def test_what_cannot_be_played_is_not_played() -> None:
+def test_a_finding_marked_untestable_has_no_test() -> None:
     faults = list(faults_of(KNOWN, {"a": a_test("S1", real=True), "b": a_test("S2", "S3")}))
     assert faults == ["S3 is played, and says that it cannot be"]
 

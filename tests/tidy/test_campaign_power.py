@@ -38,7 +38,7 @@ def test_there_are_enough_of_them_in_every_area() -> None:
     assert areas[SERVER] == OF_SERVER
 
 
-def test_campaigns_that_could_notice_are_named_or_why_there_are_none() -> None:
+def test_mutants_name_the_campaigns_that_detect_them_or_a_reason() -> None:
     mutants = of_both_lists()
     assert [one.name for one in mutants if bool(one.campaigns) == bool(one.instead)] == []
     by_differential = [one for one in mutants if CampaignName.DIFFERENTIAL in one.campaigns]
@@ -71,7 +71,7 @@ def test_rounds_play_every_seed_once(seeds: Sequence[int]) -> None:
     assert [one for played in rounds for one in played] == list(seeds)
 
 
-def test_a_round_plays_few_seeds_of_those_that_were_looked_at() -> None:
+def test_a_round_runs_few_of_the_examined_seeds() -> None:
     assert of_round(range(0, 600, 3), 0, 600) == tuple(range(0, 24, 3))
     assert of_round(range(50, 600), 0, 600) == tuple(range(50, 58))
     assert of_round(range(60, 600), 0, 600) == ()

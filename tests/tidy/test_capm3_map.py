@@ -40,7 +40,7 @@ def test_the_page_is_that_of_the_map() -> None:
     assert PAGE.read_text() == page(read_map())
 
 
-def test_a_test_is_counted_once_and_a_name_without_anything_is_told() -> None:
+def test_a_test_is_counted_once_and_an_unknown_name_is_reported() -> None:
     assert str(summary_of(SMALL)) == "4 names: 2 tested by 2 tests, 1 by reason, 1 unmapped"
     assert summary_of(SMALL).unmapped == ["S: three"]
 

@@ -23,7 +23,7 @@ def test_a_page_names_the_oldest_kubernetes_that_check_accepts(page: str) -> Non
 
 
 @pytest.mark.attack("F3")
-def test_the_chart_refuses_every_older_kubernetes_and_speaks_of_none() -> None:
+def test_the_chart_refuses_every_older_kubernetes_and_mentions_none() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert chart["kubeVersion"] == f">={OLDEST}.0-0"
     assert re.findall(r"\b1\.\d\d\b", (CHART / "values.yaml").read_text()) == []

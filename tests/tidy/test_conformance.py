@@ -52,7 +52,7 @@ def test_a_row_with_a_decision_counts_as_decided_though_its_difference_is_tested
 def test_a_mark_without_a_row_and_a_row_without_its_decision_are_faults() -> None:
     unknown = unknown_ids({}, {"a": HOLDS})
     assert list(unknown) == ["tests/a.py::test_one is marked N1, and there is no such row"]
-    assert list(missing_decisions(KNOWN, {})) == ["N2 names decision 7, which is not written"]
+    assert list(missing_decisions(KNOWN, {})) == ["N2 names decision 7, which does not exist"]
 
 
 def test_there_are_not_too_many_decisions() -> None:
@@ -69,7 +69,7 @@ def test_a_row_fails_with_any_of_its_cases_unless_it_passed(ending: str) -> None
     assert failing_rows(tests, {"a[1]": "passed", "a[2]": ending}) == {"N1": [f"a[2]: {ending}"]}
 
 
-def test_the_figure_says_it_all() -> None:
+def test_the_figure_shows_all_counts() -> None:
     coverage = coverage_of(KNOWN, {"a": HOLDS})
     line = "conformance: 3 rows: 1 tested (1 tests), 1 by decision (at most 45), 1 pending, 0 failing"
     assert last_line(coverage, 0, 0) == line

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.power_mutants.targets import PATHS
+from tests.campaigns.power_mutants.targets import PATHS
 from tests.tidy.source_tree import ROOT, parse
 
 GOLDEN = Path(__file__).with_name("golden") / "decision_functions.txt"

@@ -17,7 +17,9 @@ from generate.outputs import (
     install_documents,
     plain_manifests,
 )
+from generate.shipped_policies import shipped_policies
 from nodemend import __version__
+from nodemend.guard import shipped_policies as shipped_module
 
 
 @pytest.mark.parametrize(
@@ -27,7 +29,7 @@ def test_the_definitions_are_those_of_the_types(file: Path) -> None:
     assert file.read_text() == custom_resource_definitions()[file]
 
 
-def test_there_are_no_definitions_of_kinds_that_are_no_more() -> None:
+def test_there_are_no_definitions_of_removed_kinds() -> None:
     files = {file for folder in (CRDS, CHART_CRDS) for file in folder.iterdir()}
 
     assert files == set(custom_resource_definitions())
@@ -43,7 +45,7 @@ def test_the_flat_definition_is_that_of_the_type() -> None:
     assert FLAT.read_text() == flat_definition()[FLAT]
 
 
-def test_nobody_gets_the_flat_definition_unasked() -> None:
+def test_the_flat_definition_is_installed_only_on_request() -> None:
     name = yaml.safe_load(FLAT.read_text())["metadata"]["name"]
 
     assert name not in {document["metadata"]["name"] for document in install_documents()}
@@ -63,6 +65,13 @@ def test_the_plain_manifests_have_every_definition() -> None:
         return definition["metadata"]["name"]
 
     assert sorted(installed, key=by_name) == sorted(checked_in, key=by_name)
+
+
+def test_the_fingerprints_of_the_policies_are_those_of_the_chart() -> None:
+    """The generator writes the module that the programs import, not another file."""
+    imported = Path(shipped_module.__file__)
+
+    assert {imported: imported.read_text()} == shipped_policies()
 
 
 def test_the_chart_installs_this_version() -> None:

@@ -59,7 +59,7 @@ def test_the_checker_has_these_rights_and_no_others() -> None:
     }
 
 
-def test_only_where_leases_of_medik8s_are_respected_the_checker_may_see_one_and_never_takes_it() -> None:
+def test_the_checker_reads_medik8s_leases_only_if_they_are_respected_and_never_takes_one() -> None:
     named = [one for one in install_documents("medik8sLeases.respect=true") if one["kind"] == "Role"]
     [role] = [one for one in named if one["metadata"]["name"] == "nodemend-checker-medik8s"]
     assert role["metadata"]["namespace"] == "medik8s-leases"
@@ -69,7 +69,7 @@ def test_only_where_leases_of_medik8s_are_respected_the_checker_may_see_one_and_
     assert not rights_of("nodemend-checker-medik8s")
 
 
-def test_only_where_an_annotation_may_ask_the_checker_may_take_it_off() -> None:
+def test_the_checker_may_remove_the_annotation_only_if_the_feature_is_on() -> None:
     asking = "externalRemediationAnnotation"
     on = (f"{asking}.enabled=true", f"{asking}.setBy.users={{somebody}}")
     documents = install_documents("machineHealthChecks.enabled=true", "powerCycle.enabled=true", *on)
@@ -117,7 +117,7 @@ def test_the_remediator_has_these_rights_and_no_others() -> None:
     }
 
 
-def test_only_where_hosts_are_switched_the_remediator_may_hold_them() -> None:
+def test_the_remediator_may_hold_hosts_only_if_power_cycles_are_on() -> None:
     documents = install_documents("powerCycle.enabled=true")
     [role] = [one for one in documents if one["metadata"]["name"] == "nodemend-remediator-power-cycle"][:1]
     assert {resource: rule["verbs"] for rule in role["rules"] for resource in rule["resources"]} == {
@@ -130,7 +130,7 @@ def test_only_where_hosts_are_switched_the_remediator_may_hold_them() -> None:
     assert not rights_of("nodemend-remediator-power-cycle")
 
 
-def test_only_where_machines_may_be_replaced_the_remediator_may_ask_for_it() -> None:
+def test_the_remediator_may_request_replacement_only_if_it_is_allowed() -> None:
     documents = install_documents("powerCycle.enabled=true", "powerCycle.mayReplaceMachines=true")
     [role] = [one for one in documents if one["metadata"]["name"] == "nodemend-remediator-power-cycle"][:1]
     more = {"machines/status": ["patch"], "machines": ["delete"]}
@@ -157,7 +157,7 @@ READ = ["get", "list", "watch"]
         ),
     ],
 )
-def test_health_checks_of_others_may_ask_for_power_cycles_only_where_you_say_so(
+def test_other_health_checks_may_request_power_cycles_only_if_configured(
     asker: str, role: str, label: str, verbs: list[str]
 ) -> None:
     documents = install_documents("powerCycle.enabled=true", f"powerCycle.askedBy.{asker}=true")
@@ -174,7 +174,7 @@ def test_health_checks_of_others_may_ask_for_power_cycles_only_where_you_say_so(
     assert not rights_of(role)
 
 
-def test_only_where_nodes_may_be_deleted_the_remediator_has_the_right_and_knows() -> None:
+def test_the_remediator_has_the_node_deletion_right_only_if_it_is_enabled() -> None:
     documents = install_documents("powerCycle.enabled=true", "powerCycle.mayDeleteNodes=true")
     [role] = [one for one in documents if one["metadata"]["name"] == "nodemend-remediator-power-cycle"][:1]
     assert [rule["verbs"] for rule in role["rules"] if rule["resources"] == ["nodes"]] == [["delete"]]
@@ -188,7 +188,7 @@ def test_only_where_nodes_may_be_deleted_the_remediator_has_the_right_and_knows(
     assert "NODEMEND_NODE_DELETION" not in str(DEPLOYMENTS)
 
 
-def test_only_where_capm3_s_kinds_are_served_the_remediator_may_touch_them() -> None:
+def test_the_remediator_may_change_capm3_kinds_only_if_they_are_served() -> None:
     documents = install_documents("powerCycle.enabled=true", "powerCycle.capm3Kinds=true")
     [role] = [one for one in documents if one["metadata"]["name"] == "nodemend-remediator-power-cycle"][:1]
     rules = [(*rule["apiGroups"], *rule["resources"], rule["verbs"]) for rule in role["rules"]]
@@ -241,7 +241,7 @@ def test_no_right_is_a_wildcard(role: str, rule: dict[str, list[str]]) -> None:
     assert "*" not in chain(*rule.values())
 
 
-def test_nobody_reads_secrets_or_escalates() -> None:
+def test_no_role_reads_secrets_or_escalates() -> None:
     resources = set(chain.from_iterable(rule["resources"] for _, rule in RULES))
     verbs = set(chain.from_iterable(rule["verbs"] for _, rule in RULES))
 
@@ -281,7 +281,7 @@ def test_a_policy_fails_closed_is_bound_and_says_why(policy: dict[str, Any]) -> 
     assert all(validation["message"] for validation in policy["spec"]["validations"])
 
 
-def test_the_policies_speak_of_the_keys_that_the_code_uses() -> None:
+def test_the_policies_use_the_keys_of_the_code() -> None:
     text = "".join(file.read_text() for file in (CHART / "templates").glob("policy-*.yaml"))
     of_orders = {
         well_known.ORDER,

@@ -4,20 +4,20 @@ import re
 
 import pytest
 
-from tests.model.full import FULL
-from tests.model.mutants import MUTANTS
-from tests.model.page import README, page
-from tests.model.pan import MODELS, Held, Unfinished, Verdict, Violated, read
-from tests.model.runs import HOLDING, REACHED, TIGHT
-from tests.model.traces import EVENTS, event_of
-from tests.model.traces import read as read_trace
+from tests.models.full import FULL
+from tests.models.mutants import MUTANTS
+from tests.models.page import README, page
+from tests.models.pan import MODELS, Held, Unfinished, Verdict, Violated, read
+from tests.models.runs import HOLDING, REACHED, TIGHT
+from tests.models.traces import EVENTS, event_of
+from tests.models.traces import read as read_trace
 
 RUNS = (*HOLDING, *FULL, *TIGHT, *REACHED, *MUTANTS)
 HELD = "State-vector 52 byte, depth reached 9, errors: 0\n  1234 states, stored\n"
 STORY = ("tick", "release")
 
 
-def test_every_run_has_a_name_of_its_own() -> None:
+def test_every_run_has_a_unique_name() -> None:
     assert len({run.name for run in RUNS}) == len(RUNS)
 
 
@@ -35,15 +35,15 @@ def test_every_define_of_a_run_is_known_to_its_model_and_every_switch_of_a_model
 
 
 def test_the_page_has_the_runs() -> None:
-    """`python -m tests.model.page` regenerates the page."""
+    """`python -m tests.models.page` regenerates the page."""
     assert README.read_text() == page(README.read_text())
 
 
-def test_a_trace_has_a_word_for_every_event_that_its_model_tells_of() -> None:
+def test_a_trace_has_a_name_for_every_event_of_its_model() -> None:
     text = (MODELS / "self_fencing.pml").read_text()
     reported = {words.replace("peer %d", "peer") for words in re.findall(r'printf\("([^"]+)\\n"', text)}
     mutants = {"disarmed", "second feeder checked", "lock freed, second feeder checked"}
-    # Traces are generated without OWN_LOOKS and LIARS: see FEATURES in tests/model/traces.py.
+    # Traces are generated without OWN_LOOKS and LIARS: see FEATURES in tests/models/traces.py.
     untraced = {words for words in reported if words.startswith(("look ", "peer lies "))}
     assert reported - mutants - untraced - {"tick"} == set(EVENTS)
 

@@ -3,13 +3,13 @@
 from tests.tidy.source_tree import name_of, python_files
 
 DEVICE = "/dev/" + "watchdog"
-IN_A_GUEST = ("tests/e2e_watchdog/guest/", "tests/e2e_guests/guest/")
+IN_A_GUEST = ("tests/e2e/watchdog/guest/", "tests/e2e/guests/guest/")
 
 
 def test_the_device_is_named_only_in_what_runs_in_a_guest() -> None:
     named = [
         name_of(path)
-        for path in python_files("src", "tests", "tools", "bench")
+        for path in python_files("src", "simulation", "tests", "tools", "bench")
         if DEVICE in path.read_text() and not name_of(path).startswith(IN_A_GUEST)
     ]
     assert not named
@@ -20,7 +20,7 @@ def test_what_runs_in_a_guest_is_started_by_nothing_else() -> None:
     modules = [folder.replace("/", ".").rstrip(".") for folder in IN_A_GUEST]
     importing = [
         name_of(path)
-        for path in python_files("src", "tests", "tools", "bench")
+        for path in python_files("src", "simulation", "tests", "tools", "bench")
         for module in modules
         if f"from {module}" in path.read_text() and not name_of(path).startswith(IN_A_GUEST)
     ]

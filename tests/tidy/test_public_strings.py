@@ -23,7 +23,7 @@ def test_public_strings_are_those_of_the_golden_file() -> None:
     ("where", "name"),
     [
         (condition_types, "FENCED"),
-        (condition_reasons, "GONE"),
+        (condition_reasons, "WORKLOADS_GONE"),
         (StartInterval, "reason"),
         (RequestPowerOff, "step"),
     ],
@@ -34,6 +34,6 @@ def test_a_string_that_changes_is_noticed(where: object, name: str, monkeypatch:
     assert GOLDEN.read_text().splitlines() != lines()
 
 
-def test_no_string_is_told_twice_of_one_kind() -> None:
+def test_no_string_is_listed_twice_in_one_kind() -> None:
     found = [one for one in lines() if not one.startswith("file of")]
     assert not {one for one in found if found.count(one) > 1}

@@ -112,7 +112,7 @@ def test_private_and_nested_classes_and_the_simulation_are_not_counted(tmp_path:
     assert measured.lines_with_simulation == 27
 
 
-def test_the_simulation_counts_wherever_it_is(tmp_path: Path) -> None:
+def test_simulation_code_is_recognized_in_any_folder(tmp_path: Path) -> None:
     root = tree(tmp_path)
     (root / "src/nodemend/testing").rename(root / "simulation")
     assert (measure(root).lines, measure(root).lines_with_simulation) == (16, 22)

@@ -55,7 +55,7 @@ def test_modules_become_packages_and_subpackages(tmp_path: Path) -> None:
     assert arrows_of(tree) == {("front", "front/door"), ("front", "goods"), ("front/door", "goods")}
 
 
-def test_a_package_may_stand_above_and_below_its_subpackages(tmp_path: Path) -> None:
+def test_a_package_may_be_above_and_below_its_subpackages(tmp_path: Path) -> None:
     tree = tree_of(
         tmp_path,
         {

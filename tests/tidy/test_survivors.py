@@ -7,10 +7,13 @@ import pytest
 
 from mutants.operators import mutants_of
 from mutants.survivors import read_survivors
-from tests.power_mutants.by_hand import MISTAKES, Mistake
+from tests.campaigns.power_mutants.by_hand import MISTAKES, Mistake
 from tests.tidy.source_tree import ROOT, SOURCE
 
-FILES = (ROOT / "tools" / "mutants" / "survivors.txt", ROOT / "tests" / "power_mutants" / "survivors.txt")
+FILES = (
+    ROOT / "tools" / "mutants" / "survivors.txt",
+    ROOT / "tests" / "campaigns" / "power_mutants" / "survivors.txt",
+)
 
 
 @cache

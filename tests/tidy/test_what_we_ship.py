@@ -22,9 +22,9 @@ CONTAINERFILE = (ROOT / "deploy" / "images" / "Containerfile").read_text()
 RUN = (ROOT / "requirements" / "run.txt").read_text()
 
 
-def steps(word: str) -> list[str]:
+def steps(directive: str) -> list[str]:
     joined = CONTAINERFILE.replace("\\\n", " ")
-    return [" ".join(line.split()[1:]) for line in joined.splitlines() if line.startswith(f"{word} ")]
+    return [" ".join(line.split()[1:]) for line in joined.splitlines() if line.startswith(f"{directive} ")]
 
 
 def test_the_image_is_the_root_that_is_tested_and_nothing_else() -> None:

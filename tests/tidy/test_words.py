@@ -95,7 +95,7 @@ def test_a_fronted_clause_is_a_whole_sentence(tmp_path: Path) -> None:
 
 def test_a_link_target_is_not_prose(tmp_path: Path) -> None:
     path = tmp_path / "page.md"
-    path.write_text("See [decision 12](0012-dry-run-until-told-otherwise.md).\n")
+    path.write_text("See [decision 12](0012-dry-run-is-the-default.md).\n")
     assert not any(BY_ID["told"].regex.search(one.text) for one in sentences_in(path, literals=False))
 
 

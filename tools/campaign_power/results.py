@@ -13,7 +13,7 @@ import msgspec
 
 from campaign_power.mutants import CampaignName
 
-_READ: Final = ("src", "deploy/crds", "deploy/manifests")
+_READ: Final = ("src", "simulation", "deploy/crds", "deploy/manifests")
 """Inputs of every campaign beside its own modules. A change of any of them invalidates every result."""
 
 

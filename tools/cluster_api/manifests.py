@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from cluster_api.stand_ins import CONTROL_PLANE, INFRASTRUCTURE, reference
+from cluster_api.fake_providers import CONTROL_PLANE, INFRASTRUCTURE, reference
 from controlplane.api import Object
 
 NAMESPACE: Final = "default"

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from cluster_api import manifests, private_network, stand_ins
+from cluster_api import fake_providers, manifests, private_network
 from controlplane.api import Object
 from controlplane.build import build, build_family
 from controlplane.node_objects import condition
@@ -52,7 +52,7 @@ class ClusterApi:
         self._plane = plane
         self._api = plane.api
         install(plane, *KINDS)
-        install_definitions(plane, stand_ins.definitions())
+        install_definitions(plane, fake_providers.definitions())
         self.process = plane.run(PROGRAM, flags(plane, kubeconfig or plane.kubeconfig), program=program)
         await_ready(self.process)
         self._connect()
@@ -61,7 +61,7 @@ class ClusterApi:
         """One Machine for each of these Nodes, of the same name."""
         for name in nodes:
             provider_id = self._api.get(f"/api/v1/nodes/{name}")["spec"]["providerID"]
-            self.add_machine(name, labels, stand_ins.machine(name, manifests.NAMESPACE, provider_id))
+            self.add_machine(name, labels, fake_providers.machine(name, manifests.NAMESPACE, provider_id))
 
     def add_machine(self, name: str, labels: Mapping[str, str], infrastructure: Object) -> None:
         self._api.create(infrastructure)
@@ -108,7 +108,7 @@ class ClusterApi:
     def _connect(self) -> None:
         """Make the Cluster, and wait until the manager is connected to it."""
         self._api.create(manifests.kubeconfig_secret(self._plane.kubeconfig))
-        for fake in stand_ins.cluster(manifests.CLUSTER, manifests.NAMESPACE):
+        for fake in fake_providers.cluster(manifests.CLUSTER, manifests.NAMESPACE):
             self._api.create(fake)
         self._pool: str = self._api.create(manifests.pool())["metadata"]["uid"]
         self._api.create(manifests.template())

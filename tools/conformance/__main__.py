@@ -1,7 +1,7 @@
-"""`python -m conformance`: runs the tests that hold the rows, and writes the table of them.
+"""`python -m conformance`: runs the tests that check the rows, and writes the table of rows.
 
-Fails when a test fails, the table was stale, a mark names no row, too many rows are not taken, or some are
-pending; with --so-far not for the last reason.
+Fails if a test fails, the table was stale, a mark names no row, too many rows are not adopted, or rows are
+pending. With --so-far, pending rows are no failure.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from controlplane.pins import USUAL_KUBERNETES
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--so-far", action="store_true", help="pending rows are no failure")
+    parser.add_argument("--so-far", action="store_true", help="do not fail if rows are pending")
     parser.add_argument("--table", action="store_true", help="only write the table; run nothing")
     options = parser.parse_args()
     tables = read_tables()
@@ -42,10 +42,10 @@ def main() -> int:
         *unknown_ids(rows, tests),
         *missing_decisions(rows, decisions),
         *too_many_decisions(coverage),
-        *(f"{id_} is not held: {', '.join(why)}" for id_, why in sorted(failing.items())),
+        *(f"{id_} fails: {', '.join(why)}" for id_, why in sorted(failing.items())),
     ]
     if stale and not options.table:
-        faults.append(f"{PAGE.name} was stale; it is written anew")
+        faults.append(f"{PAGE.name} was stale and has been rewritten")
     for fault in faults:
         print(fault)
     if coverage.pending and not options.so_far:

@@ -31,7 +31,7 @@ def main() -> int:
         print(error)
         return 1
     if renew(PAGE, page(names)) and not options.table:
-        faults.append(f"{PAGE.name} was stale; it is written anew")
+        faults.append(f"{PAGE.name} was stale and has been rewritten")
     summary = summary_of(names)
     for fault in (*faults, *(f"unmapped: {name}" for name in summary.unmapped)):
         print(fault)

@@ -1,4 +1,4 @@
-"""The number of rows that hold, and the faults. Pure."""
+"""The number of rows that the tests check, and the faults. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MOST_DECISIONS: Final = 45
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Every row, with the names of the tests that hold it."""
+    """Every row, with the names of the tests that check it."""
 
     rows: Mapping[str, Row]
     held_by: Mapping[str, list[str]]
@@ -54,12 +54,12 @@ def unknown_ids(rows: Mapping[str, Row], tests: Mapping[str, MarkedTest]) -> Ite
 def missing_decisions(rows: Mapping[str, Row], written: Mapping[int, str]) -> Iterator[str]:
     for id_, row in rows.items():
         if row.decision and row.decision not in written:
-            yield f"{id_} names decision {row.decision}, which is not written"
+            yield f"{id_} names decision {row.decision}, which does not exist"
 
 
 def too_many_decisions(coverage: Coverage) -> Iterator[str]:
     if len(coverage.decided) > MOST_DECISIONS:
-        yield f"{len(coverage.decided)} rows are not taken by decision, and {MOST_DECISIONS} is the most"
+        yield f"{len(coverage.decided)} rows are not adopted by decision; the maximum is {MOST_DECISIONS}"
 
 
 def failing_rows(tests: Mapping[str, MarkedTest], endings: Mapping[str, str]) -> dict[str, list[str]]:

@@ -1,7 +1,7 @@
-"""A pytest plugin: writes down which tests there are, what the mark of each names, and how each ended.
+"""A pytest plugin that records the collected tests, the rows that their marks name, and their outcomes.
 
 `-p conformance.marks_plugin --conformance-notes FILE --conformance-mark MARK`. Of an xdist run only the
-endings are written: its tests are collected elsewhere.
+outcomes are recorded, because its workers collect the tests.
 """
 
 import json
@@ -14,8 +14,8 @@ MARK: Final = "conforms"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--conformance-notes", type=Path, help="where to write marks and endings")
-    parser.addoption("--conformance-mark", default=MARK, help="which mark to write down")
+    parser.addoption("--conformance-notes", type=Path, help="the file for marks and outcomes")
+    parser.addoption("--conformance-mark", default=MARK, help="the mark to record")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,7 +30,7 @@ class _Notes:
         self._mark = mark
         self._tests: dict[str, dict[str, Any]] = {}
         self._collected: dict[str, bool] = {}
-        """Every test that there is, and whether it needs the real control plane."""
+        """Every collected test; True if it needs the real control plane."""
         self._results: dict[str, str] = {}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -42,7 +42,7 @@ class _Notes:
                 self._tests[item.nodeid] = {"rows": rows, "name": _name(item, self._mark), "real": real}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A test passed when its call did and nothing around it failed. Skipped is not passed."""
+        """A test passed if its call passed and neither setup nor teardown failed. Skipped is not passed."""
         if report.outcome != "passed" or hasattr(report, "wasxfail"):
             self._results[report.nodeid] = report.outcome
         elif report.when == "call":
@@ -54,7 +54,7 @@ class _Notes:
 
 
 def _name(item: pytest.Item, wanted: str) -> str:
-    """With its case where the case itself is marked, else for all cases."""
+    """The node id, without the case unless the case itself is marked."""
     case = getattr(item, "callspec", None)
     marked = case is not None and any(mark.name == wanted for mark in case.marks)
     return item.nodeid if marked else item.nodeid.partition("[")[0]

@@ -22,7 +22,7 @@ class Held(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not self.by:
-            raise ValueError("held by nothing is not held")
+            raise ValueError("an entry needs at least one test")
 
 
 class Names(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,7 +52,7 @@ class NameMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def _whole(self, test: str) -> str:
         short, _, rest = test.partition("::")
         if short not in self.files:
-            raise ValueError(f"{test}: {short} is no file of the map")
+            raise ValueError(f"{test}: {short} is not a file of the map")
         return f"{self.files[short]}::{rest}"
 
 

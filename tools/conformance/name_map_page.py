@@ -20,7 +20,13 @@ def _head(names: NameMap) -> Iterator[str]:
 
 def _body(names: NameMap) -> Iterator[str]:
     for section in names.sections:
-        yield from ("", f"## {section.title}", "", "| their test | ours, or why there is none |", "|---|---|")
+        yield from (
+            "",
+            f"## {section.title}",
+            "",
+            "| CAPM3 test | Nodemend's tests, or the reason for having none |",
+            "|---|---|",
+        )
         for name, fate in section.names.items():
             yield f"| {_cell(name)} | {_cell(_reported(names, fate))} |"
 

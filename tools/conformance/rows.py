@@ -21,7 +21,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if bool(self.decision) != bool(self.because):
-            raise ValueError("a decision has its reason, and only a decision has one")
+            raise ValueError("a row with a decision needs a reason, and only such a row has one")
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,7 +44,7 @@ def read_tables(folder: Path = TABLES) -> list[Table]:
     tables = [msgspec.convert(read_yaml(file), Table) for file in sorted(folder.glob("*.yaml"))]
     ids = [id_ for table in tables for section in table.sections for id_, _ in section]
     if twice := sorted({id_ for id_ in ids if ids.count(id_) > 1}):
-        raise ValueError(f"rows that stand twice: {', '.join(twice)}")
+        raise ValueError(f"duplicate rows: {', '.join(twice)}")
     return tables
 
 
@@ -64,5 +64,5 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
         keys = [self.construct_object(key) for key, _ in node.value]
         if twice := {key for key in keys if keys.count(key) > 1}:
-            raise ValueError(f"stands twice: {twice}")
+            raise ValueError(f"duplicate keys: {twice}")
         return super().construct_mapping(node, deep)

@@ -12,7 +12,7 @@ kind: Policy
 rules:
 - level: None
   users: ["{NOT_AUDITED}"]
-# What was done to a Node, and not only that something was: its kubelet's own reports are a subresource.
+# Record the content of writes to a Node. The kubelet's own reports are excluded: they use a subresource.
 - level: Request
   verbs: [patch, update]
   resources: [{{group: "", resources: [nodes]}}]

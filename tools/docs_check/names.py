@@ -138,7 +138,7 @@ def _defined_in_module(path: str, page: Page, known: Known) -> bool:
 
 
 def _places(path: str, page: Page) -> list[str]:
-    """Where a path may start: at the root, beside the page, in the source."""
+    """The possible bases of a path: the root, the page's folder, the source."""
     starts = (".", page.folder, "src", "src/nodemend", "docs", "tools")
     return [normpath(f"{start}/{path}{ending}") for start in starts for ending in ("", ".py")]
 

@@ -34,7 +34,7 @@ def install_definitions(plane: ControlPlane, definitions: list[Object]) -> None:
 
 
 def collections(definition: Object) -> Iterator[str]:
-    """Where the objects are listed, in each served version."""
+    """The list paths of the objects, one for each served version."""
     spec = definition["spec"]
     for version in spec["versions"]:
         if version["served"]:

@@ -43,16 +43,17 @@ def reference_pages() -> dict[Path, str]:
 
 
 def _cli() -> Iterator[str]:
-    yield from ("# kubectl mend", "", "| exit code | means |", "|---|---|")
+    yield from ("# kubectl mend", "", "| exit code | meaning |", "|---|---|")
     yield from (f"| {code.value} | {code.meaning} |" for code in ExitCode)
     yield ""
-    yield "Colour is only decoration, and absent with `NO_COLOR` or without a terminal."
+    yield "Output is coloured on a terminal, unless `NO_COLOR` is set. Colour never carries information."
     yield ""
     yield (
-        "What cannot be read is said, and is never taken for well: commands that look exit with 1 then. With"
-        f" `-o json` or `yaml` each document has the apiVersion `{VIEW_VERSION}` and its kind; a failure is a"
-        " document of kind `Failure` on standard error. The last line, `Next:`, is one command to paste, or"
-        " `nothing`. Lines are folded at words to the terminal, or to `COLUMNS`; in a pipe they stay whole."
+        "Commands report every object that they cannot read and never assume that it is healthy: a command"
+        " that only reads exits with 1 then. With `-o json` or `yaml`, each document has the apiVersion"
+        f" `{VIEW_VERSION}` and its kind; a failure is a document of kind `Failure` on standard error. The"
+        " last line, `Next:`, has one command to paste, or `nothing`. Lines are wrapped between words to the"
+        " width of the terminal, or to `COLUMNS`; in a pipe they are not wrapped."
     )
     context = click.Context(cli, info_name="kubectl mend")
     for name in COMMANDS:
@@ -68,12 +69,12 @@ def _command(command: click.Command, parent: click.Context) -> Iterator[str]:
     yield from _prose(command.help or "")
     options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
     if options:
-        yield from ("", "| flag | means | default |", "|---|---|---|")
+        yield from ("", "| flag | meaning | default |", "|---|---|---|")
         yield from (_option(option, context) for option in options)
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Paragraphs as they are; those that click must not wrap are examples."""
+    """Paragraphs unchanged; a paragraph that click must not wrap has examples."""
     # Python before 3.13 leaves docstrings indented as they are written.
     for paragraph in cleandoc(text).split("\n\n"):
         yield ""
@@ -93,7 +94,8 @@ def _option(option: click.Option, context: click.Context) -> str:
 
 def _settings() -> Iterator[str]:
     yield from ("# Settings of the controllers", "")
-    yield "Each is a flag and a variable. A flag wins. An unknown `NODEMEND_` variable stops the program."
+    yield "Each setting is a flag and an environment variable; the flag takes precedence. The program"
+    yield "does not start if an unknown variable begins with `NODEMEND_`."
     yield from ("", *_settings_table(SETTINGS))
     yield from ("", "# Settings of the agent", "", *_settings_table(AGENT_SETTINGS))
 
@@ -102,19 +104,20 @@ def _settings_table(settings: tuple[Setting[object], ...]) -> Iterator[str]:
     rows = (
         (f"`{s.flag}`", f"`{s.variable}`", s.help, f"`{s.default}`" if s.default else "") for s in settings
     )
-    yield from _table(("flag", "variable", "means", "default"), rows)
+    yield from _table(("flag", "variable", "meaning", "default"), rows)
 
 
 def _metrics() -> Iterator[str]:
     rows = ((f"`{m.name}`", m.kind, ", ".join(m.labels), m.help) for m in METRIC_NAMES)
-    yield from ("# Metrics", "", *_table(("metric", "kind", "labels", "means"), rows))
+    yield from ("# Metrics", "", *_table(("metric", "kind", "labels", "meaning"), rows))
 
 
 def _events() -> Iterator[str]:
     yield from ("# Events", "")
-    yield "They regard the Node, so that `kubectl describe node` shows them, or the Machine or the host."
+    yield "Most events are about a Node, and `kubectl describe node` shows them. Others are about a Machine,"
+    yield "a host, a health check or an admission policy."
     rows = ((f"`{r.name}`", r.type, r.meaning) for r in EVENT_REASONS)
-    yield from ("", *_table(("reason", "type", "means"), rows))
+    yield from ("", *_table(("reason", "type", "meaning"), rows))
 
 
 def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

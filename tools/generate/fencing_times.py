@@ -1,4 +1,4 @@
-"""The page of the times of self-fencing: what follows from the size of a cluster and from a watchdog."""
+"""The page of self-fencing times: the values that result from cluster size and watchdog."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,13 +15,15 @@ RIDES: Final = (0.0, 60.0, 120.0, 300.0)
 
 
 def fencing_times_page() -> Iterator[str]:
-    yield "# The times of self-fencing"
+    yield "# Self-fencing times"
     yield ""
-    yield "Made from the code that decides by them. [What they mean](../explanation/self_fencing.md)."
+    yield "Generated from the code that uses these times. See [self-fencing](../explanation/self_fencing.md)."
     yield ""
-    yield "- G: how long a node lives on one clean look; what `NODEMEND_LEASE_LENGTH` on its host must allow."
-    yield "- K: after how long without contact a peer may say so."
-    yield "- W: the watchdog's *effective* time to reset."
+    yield "- G: the seconds for which one clean API check lets the feeder ping the watchdog."
+    yield "  `NODEMEND_LEASE_LENGTH` on the host must not be shorter."
+    yield "- K: the seconds since its last acknowledged renewal after which a peer may report that it cannot"
+    yield "  reach the API server."
+    yield "- W: the watchdog's *effective* time from the last ping to the reset."
     yield ""
     resets = " | ".join(f"T_safe, W = {seconds} s" for seconds in WATCHDOGS)
     yield f"| nodes, up to | renews every | K | G | {resets} |"
@@ -32,12 +34,14 @@ def fencing_times_page() -> Iterator[str]:
         waits = " | ".join(f"{ceil(safe_time(one))} s" for one in times)
         yield (f"| {nodes:,} | {pace.every:g} s | {pace.contact_age:g} s | {pace.feed_lease:g} s | {waits} |")
     yield ""
-    yield "A node that nobody reaches resets itself at most G + W after it was cut off, marked or not. It"
-    yield "is released T_safe after its marker, or as soon as a new boot is published."
+    yield "A node that can reach neither the API server nor a peer resets itself within G + W, or within"
+    yield "G + 3 W if its feeder is paused or dies meanwhile, with or without a marker on its Lease. The"
+    yield "remediator releases its workloads T_safe after the marker, or as soon as the node publishes a new"
+    yield "boot."
     yield ""
     yield "A ride-through of R seconds (`selfFencing.agent.rideThroughSeconds`, 0 unless set) makes G, and"
-    yield "with it T_safe, R seconds longer. A site whose nodes lose everybody else is not ended by an uplink"
-    yield f"that is back within R seconds. For W = {WATCHDOGS[0]} s and up to 5,000 nodes:"
+    yield "with it T_safe, R seconds longer. If a site loses its uplink and the uplink is back within R"
+    yield f"seconds, the site's nodes do not reset. For W = {WATCHDOGS[0]} s and up to 5,000 nodes:"
     yield ""
     yield "| R | G | T_safe |"
     yield "|---:|---:|---:|"

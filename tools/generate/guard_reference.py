@@ -1,4 +1,4 @@
-"""The page about the storm guard, with its defaults worked out for clusters of several sizes."""
+"""The page about the storm guard, with its defaults computed for clusters of several sizes."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -18,58 +18,69 @@ _SIZES = (2, 3, 5, 10, 50, 1_000, 100_000)
 def guard_page() -> Iterator[str]:
     yield from ("# The storm guard", "")
     yield (
-        "When much is unhealthy at once the cause is seldom the nodes. Before a remediation begins, these are"
-        " asked, in this order; the first that says no is shown by `kubectl mend explain NODE`."
+        "If many nodes are unhealthy at once, the cause is usually not in the nodes. Before a remediation"
+        " starts, the guard checks these conditions in this order. `kubectl mend explain NODE` shows the"
+        " first one that is not met."
     )
     yield ""
-    yield from (f"1. {question}" for question in _CHECKS)
+    yield from (f"1. {condition}" for condition in _CHECKS)
     yield ""
     yield (
-        "The checker asks before it creates a remediation. The remediator asks again, in its own view, before"
-        " it marks a node or switches a host off, whoever created the remediation; and it ends no node that"
-        " is Ready, unless a check of ours finds it unhealthy or a person drills it ([decision"
-        " 68](../decisions/0068-limits-at-the-switch.md))."
+        "The checker evaluates the guard before it creates a remediation. The remediator evaluates it again,"
+        " on its own view of the cluster, before it marks a node or powers a host off, for any creator of the"
+        " remediation. It fences no node that is Ready and whose kubelet renews its Lease, unless one of"
+        " Nodemend's checks finds the node unhealthy or the remediation is a drill ([decision"
+        " 68](../decisions/0068-limits-before-fencing.md))."
     )
     yield ""
     yield (
-        "`kubectl mend run NODE` asks them all, and only waits for no threshold. `kubectl mend override NODE`"
-        " passes those that count, or measure the time between two: too many unhealthy, settling, too"
-        " many at once, the pace; see [run and override](../how-to/run_and_override.md)."
+        "`kubectl mend run NODE` starts a remediation before the check's threshold is met; the whole guard"
+        " still applies. `kubectl mend override NODE` passes the limits on counts and on the time between"
+        " starts: too many unhealthy, the cooldown, too many at once, the start interval. See"
+        " [run and override](../how-to/run_and_override.md)."
     )
-    yield from ("", "A limit closes at, not above: with `maxUnhealthy: 2` two unhealthy nodes close it.", "")
+    yield ""
+    yield "A limit closes when it is reached: with `maxUnhealthy: 2`, two unhealthy nodes close the guard."
+    yield ""
     yield (
-        "Suspects, nodes that cannot be judged and nodes under remediation count as unhealthy, and"
-        f" for {COUNTED_FOR / 60:.0f} minutes so does one whose Node was deleted while it was unhealthy or"
-        " under remediation. Recoveries are not counted, and no limit holds them. A share never closes for"
-        " one sick node alone, however few there are."
+        "Suspect nodes, unjudged nodes and nodes under remediation count as unhealthy. A node whose Node"
+        f" object was deleted while it was unhealthy or under remediation counts for {COUNTED_FOR / 60:.0f}"
+        " minutes. Recovery steps are not counted, and no limit holds them. A percentage above zero never"
+        " closes the guard for a single unhealthy node, even in a small cluster."
     )
-    yield from ("", "## The defaults, worked out", "")
-    yield "| nodes | cluster closes at | one check over all closes at | under remediation at once |"
+    yield from ("", "## The defaults for some cluster sizes", "")
+    yield "| nodes | cluster closes at | a check of all nodes closes at | under remediation at once |"
     yield "|---|---|---|---|"
     yield from map(_row, _SIZES)
     yield ""
     domains = FailureDomains()
     yield (
-        "Failure domains have no limits until `failureDomains` is set; then a domain of"
+        "Failure domains have no limits unless `failureDomains` is set. Then a domain of"
         f" {domains.min_nodes} nodes or more closes at {domains.max_unhealthy}, and at most"
         f" {domains.max_concurrent} of its nodes are under remediation at once."
     )
 
 
 _CHECKS = (
-    "Is our view of the cluster fresh?",
-    "Does the policy say Act, and is nothing paused?",
-    "Does the check say so too?",
-    "Is the node excluded (`nodemend.io/exclude`) or in maintenance (`spec.maintenance`)?",
-    "Has the API server answered for a while without a failure?",
-    "Are too many unhealthy: in the cluster, in the failure domain, in the check?",
-    "Has the last storm settled (`settleTime`)? Nodes are judged anew then; nothing is replayed.",
+    "Nodemend's view of the cluster is fresh.",
+    "The RemediationPolicy has mode Act and no pause.",
+    "The check has no `dryRun`, no pause, and no settings that Nodemend cannot interpret.",
+    "The node is neither excluded (`nodemend.io/exclude`) nor in maintenance (`spec.maintenance`).",
+    "The API server has answered without an error for long enough.",
+    "The number of unhealthy nodes is within the limits of the cluster, the failure domain and the check.",
     (
-        "A control-plane node, by its role label or by the static etcd Pod that it runs: is another one under"
-        " remediation, and would a Ready majority be left without it?"
+        "The cooldown after the last storm (`settleTime`) is over. Nodes are then evaluated by their state at"
+        " that time; nothing is replayed."
     ),
-    "Are too many under remediation already, before their release: in the cluster, in the failure domain?",
-    "Did another remediation begin only just now (`minInterval`)?",
+    (
+        "A control-plane node (by its role label, or by the static etcd Pod that it runs): no other member is"
+        " under remediation, and more than half of all members are Ready without it."
+    ),
+    (
+        "The number of nodes under remediation is below the limit, in the cluster and in the failure domain."
+        " Nodes whose workloads are released count only with `countReleased`."
+    ),
+    "The interval since the last start (`minInterval`) is over.",
 )
 
 

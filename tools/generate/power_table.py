@@ -1,4 +1,4 @@
-"""The page of the power table: every row, how it differs from seed 001's, and the sequence of steps."""
+"""The page of the power table: every row, its difference from seed 001, and the sequence of steps."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -32,12 +32,12 @@ class SeedRow(NamedTuple):
         return PowerState(self.node, self.need, power, self.hold, cycled=False, dated=True)
 
 
-_BEFORE: Final = "0027-a-host-that-was-off-before"
-_TAKEN_BACK: Final = "0028-a-remediation-that-is-taken-back"
-_CYCLED: Final = "0029-cycled-is-written-down"
-_TAINT: Final = "0030-released-by-the-taint"
-_NOT_HERE: Final = "0057-what-ties-a-host-to-a-node"
-_WELL: Final = "0068-limits-at-the-switch"
+_BEFORE: Final = "0027-a-host-that-was-already-off"
+_TAKEN_BACK: Final = "0028-deleting-a-remediation"
+_CYCLED: Final = "0029-the-status-records-the-power-off"
+_TAINT: Final = "0030-release-by-the-out-of-service-taint"
+_NOT_HERE: Final = "0057-identity-of-host-machine-and-node"
+_WELL: Final = "0068-limits-before-fencing"
 
 
 def _rows() -> Iterator[SeedRow]:
@@ -65,38 +65,50 @@ def _rows() -> Iterator[SeedRow]:
 
 
 SEED_ROWS: Final = tuple(_rows())
-"""In the order in which the seed prints them; the one that it does not print last."""
+"""The rows in the seed's order; the last row is not in the seed."""
 
 
 def power_table_page() -> Iterator[str]:
     yield from ("# The power table", "")
     yield (
-        "What a power cycle does next with a host, from six facts. "
-        "`remediation/metal3/power_table` has it as data; this"
-        " page is generated from it. When a move is due, and what has to come before it (a lock, the guard,"
-        " the evidence, the end of a release), stands in"
-        " [how a power cycle works](../explanation/power_cycle.md)."
+        "The table decides the next move of a power cycle from six facts. This page is generated from the"
+        " data in `remediation/metal3/power_table`. [How a power cycle works](../explanation/power_cycle.md)"
+        " describes when a move is due, and what must precede it: the node's lock, the guard, the evidence,"
+        " the end of a release."
     )
     yield ""
-    yield "| Node | needed | power | our hold | was off for this | seen to go off | move | why |"
+    yield "| Node | needed | power | requested off | cycled | observed to go off | move | reason |"
     yield "|---|---|---|---|---|---|---|---|"
     yield from map(_line, TABLE)
-    yield from ("", "A dash stands for every value. Power is unknown whenever something speaks against what")
-    yield "the host says: see [decision 31](../decisions/0031-what-off-through-metal3-proves.md)."
-    yield from ("", "## The way through it", "", "```mermaid", "stateDiagram-v2", "  direction LR")
-    yield from _diagram()
-    yield from ("```", "", "## Beside seed 001", "")
+    yield from ("", *_columns(), "")
     yield (
-        "Its columns: Node reference, needs remediation, powered on, reboot annotation. Our hold is an"
-        " annotation of [another name](../decisions/0081-a-hold-names-its-remediation.md). Where the seed"
-        " adds its annotation at once, ours may be held first: a node that is well is not switched off (row"
-        " 1110), nor a Machine of Cluster API whose Node is not in this cluster (row 0110)."
+        "A dash matches every value. Power is unknown while any fact contradicts the power state that the"
+        " host reports: see [decision 31](../decisions/0031-evidence-of-power-off-through-metal3.md)."
     )
-    yield from ("", "| row | the seed | ours | why it differs |", "|---|---|---|---|")
+    yield from ("", "## A power cycle in which every step succeeds", "")
+    yield from ("```mermaid", "stateDiagram-v2", "  direction LR", *_diagram(), "```")
+    yield from ("", "## Differences from seed 001", "")
+    yield (
+        "Columns of the seed's table: Node reference, needs remediation, powered on, reboot annotation."
+        " Nodemend's power-off request is an annotation with"
+        " [another key](../decisions/0081-a-power-off-request-names-its-remediation.md). The seed adds its"
+        " annotation at"
+        " once. Nodemend may hold first: it does not power off a healthy node (row 1110), nor the host of a"
+        " Cluster API Machine whose Node is not in this cluster (row 0110)."
+    )
+    yield from ("", "| row | seed 001 | Nodemend | decision |", "|---|---|---|---|")
     for row in SEED_ROWS:
         number = row.decision.split("-")[0].lstrip("0")
         why = f"[decision {number}](../decisions/{row.decision}.md)" if row.decision else ""
         yield f"| {row.bits} | {row.says} | {row.move} | {why} |"
+
+
+def _columns() -> Iterator[str]:
+    yield "- Node: a Node exists whose workloads may need a release."
+    yield "- needed: a remediation needs the host off."
+    yield "- requested off: Nodemend's power-off request is on the host."
+    yield "- cycled: the host has already been off for this remediation, and the release is complete."
+    yield "- observed to go off: the host went off after the power-off request."
 
 
 def _line(row: Row) -> str:
@@ -122,7 +134,7 @@ def _diagram() -> Iterator[str]:
         following = _after(state, move)
         yield f"  {_name(state)} --> {_name(following)}: {move}"
         state = following
-    raise AssertionError("the table leads nowhere")
+    raise AssertionError(f"the table does not reach the end in {MOST_STEPS} moves")
 
 
 def _after(state: PowerState, move: Move) -> PowerState:
@@ -146,10 +158,10 @@ def _after(state: PowerState, move: Move) -> PowerState:
         case Move.AWAIT_ON:
             power = Power.ON
         case _:
-            raise AssertionError(f"{move} leads nowhere")
+            raise AssertionError(f"{move} has no next state")
     return PowerState(node, need, power, hold, cycled, dated)
 
 
 def _name(state: PowerState) -> str:
-    held = "held" if state.hold else "free"
-    return f"{state.power}_{held}{'_released' if state.cycled else ''}"
+    request = "requested" if state.hold else "unrequested"
+    return f"{state.power}_{request}{'_released' if state.cycled else ''}"

@@ -15,8 +15,8 @@ from nodemend.kube.credentials_io import LiveCredentials, find_connection
 from nodemend.kube.http_transport import HttpTransport
 from simulation.metal3.ironic import AnswerTimes, Ironic, IronicClient
 from simulation.metal3.ironic_node import IronicSettings
-from simulation.metal3.look import OperatorSettings
 from simulation.metal3.operator import HostOperator
+from simulation.metal3.reconcile_pass import OperatorSettings
 
 Settings = TypeVar("Settings", IronicSettings, OperatorSettings, AnswerTimes)
 

@@ -1,4 +1,4 @@
-"""`python -m mutants`: mutates all of decide/; at least 90 % must be noticed."""
+"""`python -m mutants`: mutates every module of decisions; at least 90 % must be noticed."""
 
 import argparse
 import sys
@@ -27,7 +27,12 @@ def main() -> int:
         "--only", nargs="*", default=[""], help="only mutants that have one of these in their name"
     )
     options = parser.parse_args()
-    wanted = [mutant for mutant in _all() if any(part in mutant.name for part in options.only)]
+    everything = _all()
+    if selecting_nothing := [
+        part for part in options.only if not any(part in one.name for one in everything)
+    ]:
+        parser.error(f"no mutant has this in its name: {' '.join(selecting_nothing)}")
+    wanted = [mutant for mutant in everything if any(part in mutant.name for part in options.only)]
     mutants = wanted[:: options.every]
     # A sample trusts the known reasons, and counts those as survivors; a full run checks them.
     reasons = read_survivors(KNOWN)

@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import multiprocessing
 import os
+import re
 import resource
 import signal
 import sys
@@ -32,13 +33,25 @@ class Hunter:
     within: int
 
 
+ROOT: Final = Path(__file__).resolve().parents[2]
+UNIT: Final = Path("tests/unit")
 OWN: Final = "own tests"
 SLEEPING: Final = 20
 """Times that, by wall-clock time: then it waits forever."""
 # Cheapest first: most mutants die at once, by their module's tests.
 HUNTERS: Final = (
-    Hunter("decide", ("tests/unit/decide",), 240),
-    Hunter("controllers", ("tests/unit/controllers",), 900),
+    Hunter("decisions", ("tests/unit/protocol", "tests/unit/safety", "tests/unit/rules"), 240),
+    Hunter(
+        "controllers",
+        (
+            "tests/unit/guard",
+            "tests/unit/health",
+            "tests/unit/records",
+            "tests/unit/remediation",
+            "tests/unit/signer",
+        ),
+        900,
+    ),
     Hunter("scenarios", ("tests/scenarios",), 400),
     Hunter("simulation", ("tests/simulation/walking_path",), 900),
 )
@@ -67,7 +80,9 @@ class Impostor(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def warm_up() -> None:
     """Import the tests' third-party modules once, before the forks: this would be most of a hunt's time."""
     with open(os.devnull, "w") as quiet, contextlib.redirect_stdout(quiet):  # noqa: PTH123
-        pytest.main(["-q", "--collect-only", "-p", "no:cacheprovider", "tests/unit/decide"])
+        status = pytest.main(["-q", "--collect-only", "-p", "no:cacheprovider", *HUNTERS[0].paths])
+    if status:
+        raise RuntimeError(f"pytest cannot collect {HUNTERS[0].paths}: status {status}")
 
 
 def hunt(mutant: Mutant, only: Container[str] | None = None) -> str:
@@ -90,20 +105,27 @@ def hunt(mutant: Mutant, only: Container[str] | None = None) -> str:
 
 
 def _own(mutant: Mutant) -> list[Hunter]:
-    """The tests of its module; otherwise those of its feature."""
-    stem = mutant.module.rpartition(".")[2]
-    while stem:
-        path = Path("tests/unit/decide") / f"test_{stem}.py"
-        if path.exists():
-            return [Hunter(OWN, (str(path),), 120)]
-        stem = stem.rpartition("_")[0]
-    return []
+    paths = own_tests(mutant.module)
+    return [Hunter(OWN, paths, 240)] if paths else []
+
+
+def own_tests(module: str) -> tuple[str, ...]:
+    """The test files that import the module, in the folder of tests/unit that mirrors its package."""
+    package, _, name = module.removeprefix("nodemend.").rpartition(".")
+    names_it = re.compile(rf"\bnodemend\.{re.escape(package)}(\.| import (.*\b)?){name}\b")
+    folder = UNIT / package.replace(".", "/")
+    files = sorted((ROOT / folder).glob("test_*.py"))
+    return tuple(str(folder / one.name) for one in files if names_it.search(one.read_text()))
+
+
+IMPORTED_AGAIN: Final = ("nodemend", "simulation", "tests")
+"""The packages that a hunt imports again: each of their modules may have imported the unchanged code."""
 
 
 def _run(mutant: Mutant, hunter: Hunter) -> None:
     signal.signal(signal.SIGXCPU, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CPU, (hunter.within, hunter.within + 5))
-    for name in [name for name in sys.modules if name.startswith(("nodemend", "tests"))]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in IMPORTED_AGAIN]:
         del sys.modules[name]
     sys.meta_path.insert(0, Impostor(mutant))
     quiet = os.open(os.devnull, os.O_WRONLY)

@@ -18,7 +18,7 @@ from simulation.request_log import RequestDigests
 from tests.simulation.checks import run as checks
 from tests.simulation.hostile import run as hostile
 from tests.simulation.power import run as power
-from tests.simulation.shipped_fencing import run as fencing
+from tests.simulation.self_fencing_nodes import run as fencing
 from tests.simulation.walking_path import run as walking_path
 
 ROOT: Final = Path(__file__).resolve().parents[2]

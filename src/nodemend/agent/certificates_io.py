@@ -31,28 +31,26 @@ from nodemend.agent.certificates import (
     PostRequest,
     RequestDenied,
     RequestFailed,
+    RequestFound,
     RequestGone,
+    RequestMissing,
+    RequestNews,
     RequestPending,
     RequestPosted,
+    RequestRejected,
+    RequestUnclear,
     StoreCertificate,
     WaitForCertificate,
+    ask_request,
+    name_request,
+    post_request,
+    understand,
 )
 from nodemend.agent.peer_http import PresentedCertificate, client_tls, server_tls
 from nodemend.api.agent import certified_name
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.kube.request import Request
 from nodemend.protocol.peers import CertificateTrust, Validity, evaluate_validity
-from nodemend.signer.records import (
-    RequestFound,
-    RequestMissing,
-    RequestNews,
-    RequestRejected,
-    RequestUnclear,
-    ask_request,
-    name_request,
-    post_request,
-    understand,
-)
 
 _CHECK_INTERVAL: Final = 1.0
 _STEPS: Final = 10
@@ -396,7 +394,7 @@ class CertificateLoop:
         return (
             FilesChecked(self.files.read_status())
             if kept
-            else RequestFailed("what came is not to be believed")
+            else RequestFailed("the certificate that came cannot be trusted")
         )
 
 

@@ -146,7 +146,7 @@ class DiskStateFiles:
 
     def recall(self) -> RestoredState:
         """Return the stored state. If it is lost, the lease file still has the end of the feeder's lease."""
-        memory = self._recall_memory() or AgentState(conduct=ActiveTerms())
+        memory = self._recall_memory() or AgentState(active_terms=ActiveTerms())
         lease = read_lease(self._lease)
         if not isinstance(lease, FeedLease) or lease.boot_id != self._boot_id:
             return RestoredState(memory, fence_requested=False)

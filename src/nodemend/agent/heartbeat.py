@@ -242,7 +242,7 @@ class Heartbeat:
     ) -> None:
         """`chance`, in [0, 1), selects the peers that are asked first."""
         self._who = who
-        self._memory = memory or AgentState(conduct=ActiveTerms())
+        self._memory = memory or AgentState(active_terms=ActiveTerms())
         self._chance = chance
         self._healthy_wanted = healthy_wanted
         self._known: AgentLease | None = None
@@ -289,7 +289,7 @@ class Heartbeat:
         Later renewals drop the peers if no peer would accept it, and add them again once peers would.
         """
         self._wall_offset = wall.timestamp() - now
-        self._who = self._who.certified(holding, wall, self._memory.conduct.feed_lease)
+        self._who = self._who.certified(holding, wall, self._memory.active_terms.feed_lease)
 
     def step(self, event: HeartbeatEvent, now: float, unslewed: float) -> Commands:
         """Return the commands that follow an event.
@@ -383,7 +383,7 @@ class Heartbeat:
 
     def _start_parallel_read(self, now: float) -> Commands:
         """Start parallel reads at the first failure, and later if the peers do not help either."""
-        active_terms = self._memory.conduct
+        active_terms = self._memory.active_terms
         fed_for = self._memory.fed_until - now
         wanted = self._failures == 1 or fed_for < (1 - _PARALLEL_READ_INTERVAL) * active_terms.feed_lease
         if self._looking or self._stopping or not wanted:
@@ -416,7 +416,7 @@ class Heartbeat:
         cut_off = self.out_of_reach(self._unslewed)
         if self._stopping or (self._failures < self._pace.failures and not cut_off):
             return self._rest(now, retry=True)
-        peers = self._memory.conduct.peers
+        peers = self._memory.active_terms.peers
         self._rounds = PeerRounds(peers, now, self._healthy_wanted)
         if peers:
             return self._ask(self._rounds.open_first(self._turn()), now)
@@ -486,4 +486,4 @@ class Heartbeat:
 
     @property
     def _pace(self) -> RenewalPace:
-        return self._memory.conduct.pace
+        return self._memory.active_terms.pace

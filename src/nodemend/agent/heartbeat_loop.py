@@ -215,7 +215,7 @@ class HeartbeatLoop:
                 case FeedUntil() | FenceNow():
                     self._do_at_once(command)
                 case _:
-                    raise AssertionError(f"a look beside asks for {command}")
+                    raise AssertionError(f"a parallel read returned {command}")
 
     def _do_at_once(self, command: ImmediateCommand) -> None:
         match command:
@@ -314,7 +314,7 @@ class HeartbeatLog:
             case LeaseFailed(why):
                 self._failed(why, memory, now)
             case LeaseMissing():
-                self._log.info("this node has no Lease with us yet: it is made")
+                self._log.info("this node has no agent Lease yet: it is created")
             case PeerAnswered(_, _, answer):
                 self._answers[answer] += 1
             case _:
@@ -324,10 +324,11 @@ class HeartbeatLog:
         for command in commands:
             match command:
                 case FenceNow(why):
-                    self._log.error("this boot is to end: its watchdog is never fed again", why=why)
+                    self._log.error("this boot must end: its watchdog is never fed again", why=why)
                 case StopGracefully():
                     self._log.info(
-                        "stood down: the watchdog is fed without an agent, and nothing rests on it"
+                        "stopped gracefully: the feeder feeds the watchdog without an agent, and no proof"
+                        " relies on it"
                     )
                 case _:
                     pass
@@ -347,8 +348,8 @@ class HeartbeatLog:
             )
         if report.watchdog != self._watchdog:
             self._tell_watchdog(report.watchdog)
-        if names(memory.conduct.peers) != self._peers:
-            self._peers = names(memory.conduct.peers)
+        if names(memory.active_terms.peers) != self._peers:
+            self._peers = names(memory.active_terms.peers)
             self._log.info("peers to ask", count=len(self._peers), names=", ".join(self._peers))
 
     def _tell_watchdog(self, found: WatchdogReport) -> None:
@@ -361,7 +362,10 @@ class HeartbeatLog:
                 "driver": found.driver,
                 "resets_after_seconds": found.effective,
             }
-            self._log.info("this node ends itself when nobody vouches for it", **reported)
+            self._log.info(
+                "this node resets itself if neither the API server nor its peers renew its feed lease",
+                **reported,
+            )
 
     def _failed(self, why: str, memory: AgentState, now: float) -> None:
         self._failures += 1
@@ -385,5 +389,5 @@ class HeartbeatLog:
         reported = {answer.value.lower().replace("-", "_"): count for answer, count in answers.items()}
         left = round(max(0.0, memory.fed_until - now), 1)
         self._log.warning(
-            "peers were asked", fed_for_seconds=left, asked=len(memory.conduct.peers), **reported
+            "peers were asked", fed_for_seconds=left, asked=len(memory.active_terms.peers), **reported
         )

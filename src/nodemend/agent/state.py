@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from nodemend.agent.certificates import CertificateHeld, CertificateStatus
 from nodemend.agent.watchdog.records import STOPPED_GRACEFULLY
@@ -166,7 +166,7 @@ class AgentState(Struct, frozen=True, kw_only=True):
     If it is lost, `fed_until` must still be the end of the lease that the feeder last got.
     """
 
-    conduct: ActiveTerms
+    active_terms: ActiveTerms = field(name="conduct")
     number: int = 0
     """Sequence number of the last renewal that was sent."""
     contact: OwnContact | None = None
@@ -191,7 +191,7 @@ class AgentState(Struct, frozen=True, kw_only=True):
         if not self.fresh or not same_boot or not report.peers:
             return memory
         peers = tuple(PeerEntry(name=name, address="") for name in report.peers[-1])
-        return structs.replace(memory, conduct=structs.replace(self.conduct, peers=peers))
+        return structs.replace(memory, active_terms=structs.replace(self.active_terms, peers=peers))
 
     def compare(self, who: AgentIdentity, report: object) -> "AgentState":
         """Return the state after a comparison with the report on the Lease, read or missing.
@@ -210,7 +210,7 @@ class AgentState(Struct, frozen=True, kw_only=True):
     def acknowledge(self, renewal: Renewal, unslewed: float, version: int = 0) -> "AgentState":
         """Return the state after an acknowledged renewal, which made this `version` of the Lease."""
         number, terms = renewal.report.sequence, renewal.terms
-        active_terms = self.conduct.acknowledge(terms)
+        active_terms = self.active_terms.acknowledge(terms)
         before = self.contact
         if before is None:
             contact = begin(number, unslewed, terms.contact_age)
@@ -218,7 +218,7 @@ class AgentState(Struct, frozen=True, kw_only=True):
             contact = before.acknowledge(number, unslewed)
         return structs.replace(
             self,
-            conduct=active_terms,
+            active_terms=active_terms,
             contact=replace(contact, age=active_terms.contact_age),
             fresh=False,
             remembers_from=self.remembers_from or version,
@@ -226,7 +226,7 @@ class AgentState(Struct, frozen=True, kw_only=True):
 
     def contacted(self, now: float, wall: float, *, heard: bool) -> "AgentState":
         """Return the state after an acknowledged renewal at `wall`, by this node's own clock."""
-        before, unbroken_for = self.settled, self.conduct.contact_age
+        before, unbroken_for = self.settled, self.active_terms.contact_age
         settled = (
             before.renewed(now, wall, unbroken_for=unbroken_for, heard=heard)
             if before
@@ -241,8 +241,8 @@ class AgentState(Struct, frozen=True, kw_only=True):
         first.
         """
         if not who.heard:
-            proposal = PeerProposal(every=proposal.every if proposal else self.conduct.pace.every)
-        active_terms = self.conduct
+            proposal = PeerProposal(every=proposal.every if proposal else self.active_terms.pace.every)
+        active_terms = self.active_terms
         if proposal is not None:
             if who.longest_lease is not None:
                 capped = RenewalPace(every=proposal.every).every_within(who.longest_lease)
@@ -250,11 +250,11 @@ class AgentState(Struct, frozen=True, kw_only=True):
                     proposal = structs.replace(proposal, every=capped)
             active_terms = active_terms.consider(proposal)
         pace = active_terms.pace.riding(who.ride_through, who.longest_lease)
-        return structs.replace(self, conduct=active_terms.at_pace(pace))
+        return structs.replace(self, active_terms=active_terms.at_pace(pace))
 
     def feed_from(self, looked_at: float, longest_lease: float | None = None) -> "AgentState":
         """Return the state after a clean read sent at `looked_at`, within the feeder's longest lease."""
-        length = self.conduct.feed_lease
+        length = self.active_terms.feed_lease
         if longest_lease is not None:
             length = min(length, longest_lease)
         return structs.replace(self, fed_until=max(self.fed_until, looked_at + length))
@@ -262,7 +262,7 @@ class AgentState(Struct, frozen=True, kw_only=True):
     def renew(self, who: AgentIdentity, now: float, replaces: int = 0) -> tuple["AgentState", Renewal]:
         """Return the next renewal, with an unused sequence number. `replaces` is the replaced version."""
         number, contact = self.number + 1, self.contact
-        terms = self.conduct.terms(self.fed_until - now)
+        terms = self.active_terms.terms(self.fed_until - now)
         report = AgentReport(
             node_uid=who.node_uid,
             boot_id=who.boot_id,
@@ -272,7 +272,7 @@ class AgentState(Struct, frozen=True, kw_only=True):
             # Before the agent started, the feeder relied on its own API checks.
             feed_lease=max(terms.feed_lease, who.longest_lease or 0.0),
             contact_age=terms.contact_age,
-            ride_through=self.conduct.pace.ride_through,
+            ride_through=self.active_terms.pace.ride_through,
             watchdog=who.watchdog,
             peers=terms.lists,
             address=who.address if who.heard else "",

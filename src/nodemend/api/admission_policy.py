@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicies and their bindings: all fields by which one refuses more or less."""
+"""ValidatingAdmissionPolicies and their bindings: all fields that affect what a policy refuses."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ class ResourceRule(Wire):
 
 
 class MatchResources(Wire):
-    """As the API server fills it in: a selector that selects everything is absent."""
+    """The form with the API server's defaults. A selector that selects everything is absent."""
 
     namespace_selector: Free = {}
     object_selector: Free = {}

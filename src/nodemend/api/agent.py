@@ -1,8 +1,7 @@
-"""What stands on the Lease that each node has with us: the agent's report, the peers proposed, the marker.
+"""Annotations on each node's Lease in the agents' namespace: agent report, peer proposal, marker.
 
-What the signer keeps of its authorities in its Secret, and the objects that it uses for that.
-
-By which name a node's agent is certified, and which node such a name is of.
+Also the record of its authorities that the signer keeps in a Secret, and the DNS name in an agent's
+certificate.
 """
 
 from typing import Annotated, Final
@@ -14,25 +13,25 @@ from nodemend.api.value_forms import AddressText, BootId, NodeName, Number, Uid,
 
 
 class KeyPair(Wire):
-    """PEM, both. Whoever has `key` can be any node to its peers."""
+    """A certificate and its key as PEM. With `key` a client can pose as any node to that node's peers."""
 
     certificate: str
     key: str
 
     def __repr__(self) -> str:
-        """Without the key: what is printed may be logged."""
+        """Omit the key, because the result may be logged."""
         return f"KeyPair(certificate={self.certificate!r})"
 
 
 class FormerAuthority(Wire):
-    """It signs nothing any more, so that its key is gone already."""
+    """An authority that no longer signs. Its key is already deleted."""
 
     certificate: str
     replaced: float
 
 
 class AuthorityRecord(Wire):
-    """Times are seconds since 1970."""
+    """The authorities of the signer. Times are seconds since 1970."""
 
     signing: KeyPair
     successor: KeyPair | None = None
@@ -41,7 +40,7 @@ class AuthorityRecord(Wire):
 
 
 class Secret(Wire):
-    """Its values are in base64."""
+    """A Secret. Its values are in base64."""
 
     metadata: ObjectMeta = ObjectMeta()
     data: dict[str, str] = {}
@@ -58,19 +57,19 @@ class ConfigMap(Wire):
 HARDWARE: Final = "hardware"
 SOFTWARE: Final = "software"
 UNTESTED: Final = "untested"
-"""A device of its own that was never seen to reset its machine."""
+"""A hardware device without an observed reset of its machine."""
 UNSUPPORTED: Final = "unsupported"
 LONGEST_TIME: Final = 86400.0
-"""Seconds. What is said to take longer than a day is nonsense, and is not reckoned with."""
+"""Seconds. A report with a time longer than a day is invalid."""
 SLOWEST_PACE: Final = 3600.0
 HIGHEST_REVISION: Final = 2**63 - 1
-"""etcd counts no further."""
+"""The highest revision that etcd can have."""
 MOST_PROPOSED: Final = 64
-"""Of one node, whatever a later version may propose."""
+"""Maximum number of peers of one node, also in proposals of later versions."""
 MOST_LISTS: Final = 2
-"""Of peers in one report: those in use, and those that follow."""
+"""Maximum number of peer lists in one report: the current list, and the next one during a change."""
 LONGEST_LIFE: Final = 10 * 366 * 86400.0
-"""Seconds, of a certificate, or of a boot whose watchdog did not reset it."""
+"""Seconds: the maximum validity of a certificate, and the maximum time to a reset."""
 LONGEST_REASON: Final = 512
 LONGEST_VERSION: Final = 64
 
@@ -78,44 +77,46 @@ _Peers = Annotated[tuple[NodeName, ...], msgspec.Meta(max_length=MOST_PROPOSED)]
 
 
 class WatchdogReport(Wire):
-    """What will reset the node."""
+    """The watchdog that resets the node."""
 
     class_: Annotated[str, about('"hardware", "untested", "software" or "unsupported".', max_length=16)] = (
         msgspec.field(name="class")
     )
-    driver: Annotated[str, about("As it names itself.", max_length=64)] = ""
+    driver: Annotated[str, about("The name that the driver reports.", max_length=64)] = ""
     written: Annotated[
-        float, about("Seconds, as they were written to the driver.", ge=0, le=LONGEST_TIME)
+        float, about("Timeout in seconds that was written to the driver.", ge=0, le=LONGEST_TIME)
     ] = 0.0
     effective: Annotated[
         float, about("Seconds from the last ping to the reset, at most (W).", ge=0, le=LONGEST_TIME)
     ] = 0.0
-    why: Annotated[str, about("Why no time proof may rest on it.", max_length=256)] = ""
+    why: Annotated[str, about("The reason why no time proof may use it.", max_length=256)] = ""
 
 
 class CertificateReport(Wire):
-    """By which a node proves to its peers who it is."""
+    """The certificate by which a node authenticates to its peers."""
 
     ends: WrittenTime
-    """When it runs out, by the node's own clock."""
+    """Time of its expiry, by the node's own clock."""
     life: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_LIFE)]
-    """Seconds, from its beginning to its end."""
+    """Seconds from its start to its expiry."""
 
 
 class LastReset(Wire):
-    """How the last boot of the node ended that was not fed any more."""
+    """The end of the node's last boot whose feeder stopped feeding the watchdog."""
 
     boot_id: BootId = msgspec.field(name="bootID")
-    condemned: bool = False
-    """A marker ended it, and its feeder asked the kernel for a reboot; else only its watchdog can have."""
+    fence_requested: bool = msgspec.field(default=False, name="condemned")
+    """True if the feeder requested a reboot from the kernel, because of a marker or a gap between two pings.
+    If false, only the watchdog can have reset the node."""
     lived_on: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_LIFE)] = 0.0
-    """Seconds from its last ping to its last sign of life: the time to reset, as it was, but for a moment."""
+    """Seconds from the last ping to the last record of the boot: the measured time to the reset, less at most
+    one interval between records."""
 
 
 class AgentReport(Wire):
-    """What an agent says of itself with every renewal.
+    """The report that an agent writes with every renewal.
 
-    The names of peers are those by which the node goes, and during a change also those by which it will go.
+    `peers` has the list of peers that the node uses and, during a change, the list that it will use next.
     """
 
     node_uid: Uid = msgspec.field(name="nodeUID")
@@ -124,30 +125,31 @@ class AgentReport(Wire):
     acknowledged: Number
     steady_since: Number
     feed_lease: Annotated[float, about("G, in seconds.", ge=0, le=LONGEST_TIME)]
-    """After a clean look the node may live for so long without another."""
+    """After a clean API check the node may run for this long without another one."""
     contact_age: Annotated[float, about("K, in seconds.", ge=0, le=LONGEST_TIME)]
-    """Without an acknowledged renewal for so long the node tells peers that it cannot reach the API."""
+    """After this long without an acknowledged renewal, the node reports to peers that it cannot reach the
+    API server."""
     watchdog: WatchdogReport
     ride_through: Annotated[float, about("Seconds of G.", ge=0, le=LONGEST_TIME)] = 0.0
-    """So much of G an admin has asked for, to ride out the loss of an uplink."""
+    """The part of G that an admin added, so that nodes keep running while an uplink is lost."""
     peers: Annotated[tuple[_Peers, ...], msgspec.Meta(max_length=MOST_LISTS)] = ()
     address: AddressText = ""
-    """HOST:PORT at which it answers peers; empty where they would not believe who it is."""
+    """HOST:PORT at which it answers peers; empty if peers would not accept its certificate."""
     boot_gate: bool = False
-    """Whether kubelet starts only after the marker was looked for."""
+    """True if the kubelet starts only after a check for a marker."""
     version: Annotated[str, msgspec.Meta(max_length=LONGEST_VERSION)] = ""
     certificate: CertificateReport | None = None
-    """None where it has none that peers would believe."""
+    """None if it has no certificate that peers would accept."""
     held_back: Annotated[str, msgspec.Meta(max_length=LONGEST_REASON)] = ""
-    """Why its boot gate stays closed though nobody asks for its end; empty where it does not."""
+    """The reason why its boot gate stays closed without a marker; empty if the gate is not held back."""
     last_reset: LastReset | None = None
     replaces: Annotated[int, about("A revision.", ge=0, le=HIGHEST_REVISION)] = 0
-    """The version of the Lease that this renewal replaced; 0 where it placed the Lease."""
+    """The version of the Lease that this renewal replaced; 0 if it created the Lease."""
     remembers_from: Annotated[int, about("A revision.", ge=0, le=HIGHEST_REVISION)] = 0
-    """The version that the first renewal made which this agent remembers; 0 before that. It begins again when
-    the Lease shows less than what was acknowledged: then etcd was restored."""
+    """The Lease version of the earliest renewal that this agent remembers; 0 before that. It restarts if the
+    Lease shows an older report than the acknowledged one, because then etcd was restored."""
     answers: Annotated[int, about("An epoch.", ge=0, le=HIGHEST_REVISION)] | None = None
-    """Written by a boot gate alone, while it stays closed: the epoch of the marker that it has seen."""
+    """The epoch of the marker that the boot gate has read. Only a closed boot gate writes it."""
 
 
 class PeerEntry(Wire):
@@ -156,29 +158,36 @@ class PeerEntry(Wire):
 
 
 class PeerProposal(Wire):
-    """Whom a manager proposes as peers, in turns of failure domains, and how often to renew."""
+    """The peers that a manager proposes for a node, and the interval of its renewals."""
 
-    peers: Annotated[tuple[PeerEntry, ...], about("In the order of turns.", max_length=MOST_PROPOSED)] = ()
+    peers: Annotated[
+        tuple[PeerEntry, ...],
+        about("The peers, ordered so that failure domains alternate.", max_length=MOST_PROPOSED),
+    ] = ()
     every: Annotated[float, about("Seconds between two renewals.", ge=0, le=SLOWEST_PACE)] = 5.0
 
 
 class Marker(Wire):
-    """This boot of this node is to end. Written by a manager, for one remediation, and taken off by it."""
+    """A request that this boot of this node ends. A manager writes it for one remediation, and removes it."""
 
     node_uid: Uid = msgspec.field(name="nodeUID")
     boot_id: BootId = msgspec.field(name="bootID")
     remediation_uid: Uid = msgspec.field(name="remediationUID")
     drill: bool = False
-    """Its watchdog alone is to end it, so that this can be timed: nobody asks its kernel for a reboot."""
-    epoch: Annotated[int, about("A leadership.", ge=0, le=HIGHEST_REVISION)] = 0
-    """Who wants an answer from the boot gate. No two leaders in one history of etcd have the same."""
+    """Only the watchdog must end the boot, to measure the reset: the feeder requests no kernel reboot."""
+    epoch: Annotated[int, about("The epoch of a leader.", ge=0, le=HIGHEST_REVISION)] = 0
+    """The leader that needs the boot gate's answer. In one history of etcd each leader has its own epoch."""
 
     def fences(self, node_uid: str, boot_id: str) -> bool:
         return (self.node_uid, self.boot_id) == (node_uid, boot_id)
 
 
 _SUFFIX: Final = ".agent.nodemend.io"
-"""Behind a node's name, so that no name of a node reads as an address."""
+"""Appended to a node's name, so that no node name can be parsed as an IP address."""
+
+
+CERTIFICATE_USAGES: Final = frozenset({"client auth", "digital signature", "server auth"})
+"""The usages that an agent requests for its certificate, and the only ones that the signer accepts."""
 
 
 def certified_name(node: str) -> str:
@@ -187,6 +196,6 @@ def certified_name(node: str) -> str:
 
 
 def node_of(names: tuple[str, ...]) -> str | None:
-    """Which node a certificate with these DNS names is of; None unless it is of exactly one."""
+    """Return the node that a certificate with these DNS names is for; None unless it is exactly one."""
     found = [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)]
     return found[0] if len(found) == 1 == len(names) and is_node_name(found[0]) else None

@@ -1,4 +1,4 @@
-"""Why we knew that a node was harmless, as a remediation records it before its workloads are released."""
+"""Evidence that a boot of a node has ended. A remediation records it before it releases the workloads."""
 
 from typing import Annotated, Final
 
@@ -16,23 +16,23 @@ REASON: Final = "I pulled both plugs of the machine in rack 7, unit 12"
 HardwareId = Annotated[
     str,
     about(
-        "The machine that reported that boot: system-uuid/ID, or machine-id/ID where it states no other. "
-        "A new boot counts as evidence only from the same one.",
+        "The machine that reported that boot: system-uuid/ID, or machine-id/ID if it has no system UUID. "
+        "A new boot counts as evidence only from the same machine.",
         max_length=128,
     ),
 ]
 
 
 class HostOff(Wire):
-    """The host that was seen to go off while we held it off (evidence E1)."""
+    """The host that was observed off under Nodemend's power-off request (evidence E1)."""
 
     namespace: Annotated[str, about("Its namespace.", max_length=63)]
     name: Annotated[str, about("Its name.", min_length=1, max_length=253)]
-    uid: Annotated[str, about("The very host.", min_length=1, max_length=63, example=NODE_UID)]
+    uid: Annotated[str, about("The UID of the host.", min_length=1, max_length=63, example=NODE_UID)]
     last_updated: Annotated[
         str,
         about(
-            "When its operator had last written its status. A later write makes this void.",
+            "The host's status.lastUpdated at that time. A later update invalidates the evidence.",
             max_length=64,
             example="2026-01-31T12:00:00Z",
         ),
@@ -40,26 +40,28 @@ class HostOff(Wire):
 
 
 class Evidence(Wire):
-    """Why we knew that the node was harmless."""
+    """Evidence that a boot of a node has ended."""
 
     class_: Annotated[
         str,
         about(
-            "E1 to E5.",
+            "The class of the evidence, E1 to E5.",
             max_length=8,
             extra_json_schema={"enum": ["E1", "E2", "E3", "E4", "E5"]},
             example="E5",
         ),
     ] = msgspec.field(name="class")
-    node_uid: Annotated[str, about("The node.", min_length=1, max_length=63, example=NODE_UID)] = (
+    node_uid: Annotated[str, about("The UID of the Node.", min_length=1, max_length=63, example=NODE_UID)] = (
         msgspec.field(name="nodeUID")
     )
-    boot_id: Annotated[str, about("Its boot.", min_length=1, max_length=128, example=BOOT_ID)] = (
+    boot_id: Annotated[str, about("The ID of the boot.", min_length=1, max_length=128, example=BOOT_ID)] = (
         msgspec.field(name="bootID")
     )
-    by: Annotated[str, about("Whose word it was.", max_length=316, example=PERSON)] = ""
-    reason: Annotated[str, about("How they knew.", max_length=1024, example=REASON)] = ""
-    last_renew_time: Annotated[
-        str, about("The last sign of life before it.", max_length=64, example=RENEW_TIME)
+    by: Annotated[
+        str, about("The source of the evidence: an operator or a component.", max_length=316, example=PERSON)
     ] = ""
-    host: Annotated[HostOff | None, about("What was switched off, where that is the evidence.")] = None
+    reason: Annotated[str, about("The reason why the boot has ended.", max_length=1024, example=REASON)] = ""
+    last_renew_time: Annotated[
+        str, about("The last Lease renewal before it.", max_length=64, example=RENEW_TIME)
+    ] = ""
+    host: Annotated[HostOff | None, about("The host that was powered off, if that is the evidence.")] = None

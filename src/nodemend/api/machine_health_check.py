@@ -1,7 +1,7 @@
-"""MachineHealthCheck in its flat form, for clusters that will never have Cluster API.
+"""MachineHealthCheck in its flat form, for clusters without Cluster API.
 
-The kind, its group and its fields are Cluster API's, so that checks written for either are the same. Where
-Cluster API's own definition is installed, that one counts, and ours is not.
+Kind, group and fields are Cluster API's, so the same manifests work with both definitions. In a cluster with
+Cluster API, use Cluster API's own definition and do not install this one.
 """
 
 from typing import Annotated, ClassVar, Final
@@ -12,7 +12,7 @@ from nodemend.api.node_health_check import TemplateReference
 
 CLUSTER_LABEL: Final = "cluster.x-k8s.io/cluster-name"
 
-# As Go reads durations. With these bounds no value overflows the API server's.
+# Durations in the syntax of Go. Within these bounds no value overflows a duration of the API server.
 _GO_DURATION: Final = "^(0|([0-9]{1,6}([.][0-9]{1,9})?(ms|s|m|h))+)$"
 _RANGE: Final = "^[[][0-9]{1,9}-[0-9]{1,9}[]]$"
 
@@ -27,7 +27,7 @@ GoDuration = Annotated[
 
 
 class UnhealthyNodeCondition(Wire):
-    """One way for a machine to be unhealthy: a condition of its Node has a status for a time."""
+    """One way for a Machine to be unhealthy: a condition of its Node has a status for a time."""
 
     RULES: ClassVar = (
         Rule(
@@ -50,11 +50,11 @@ class UnhealthyNodeCondition(Wire):
         ConditionStatus,
         about('The status that counts as unhealthy. A node that is cut off is "Unknown", not "False".'),
     ]
-    timeout: Annotated[GoDuration, about("How long it must last, such as 5m.")]
+    timeout: Annotated[GoDuration, about("Time for which the condition must have this status, such as 5m.")]
 
 
 class UnhealthyMachineCondition(Wire):
-    """One way for a machine to be unhealthy: a condition of its own has a status for a time."""
+    """One way for a Machine to be unhealthy: a condition of the Machine has a status for a time."""
 
     type: Annotated[
         str,
@@ -68,18 +68,18 @@ class UnhealthyMachineCondition(Wire):
                     "!(self in ['Ready', 'Available', 'HealthCheckSucceeded', 'OwnerRemediated',"
                     " 'ExternallyRemediated'])",
                     "must not be Ready, Available, HealthCheckSucceeded, OwnerRemediated or"
-                    " ExternallyRemediated: these tell what health checks found",
+                    " ExternallyRemediated: health checks write these",
                 ),
             ),
             example="example.com/BootOK",
         ),
     ]
     status: Annotated[ConditionStatus, about("The status that counts as unhealthy.")]
-    timeout: Annotated[GoDuration, about("How long it must last, such as 5m.")]
+    timeout: Annotated[GoDuration, about("Time for which the condition must have this status, such as 5m.")]
 
 
 class MachineTemplateReference(Wire):
-    """The template from which remediations are made. They are created beside the Machine."""
+    """The template of the remediations. They are created in the namespace of the Machine."""
 
     RULES: ClassVar = TemplateReference.RULES
 
@@ -111,7 +111,7 @@ class MachineTemplateReference(Wire):
     namespace: Annotated[
         str,
         about(
-            "If given, the check's own: a template elsewhere is not used.",
+            "Empty or the namespace of the check. A template in another namespace is not used.",
             max_length=63,
             rules=(meta.NAMESPACE_NAME,),
             example="machine-api",
@@ -124,32 +124,32 @@ class MachineHealthCheckSpec(Wire):
         Rule(
             "self.selector.?matchLabels.orValue({}).size() > 0"
             " || self.selector.?matchExpressions.orValue([]).size() > 0",
-            "must demand at least one label: an empty selector would be every Machine",
+            "must require at least one label: an empty selector would select every Machine",
             field=".selector",
         ),
         Rule(
             f"!has(self.clusterName) || self.selector.?matchLabels['{CLUSTER_LABEL}']"
             ".orValue(self.clusterName) == self.clusterName",
-            f"must not select the Machines of another cluster: {CLUSTER_LABEL} must be as clusterName",
+            f"must not select the Machines of another cluster: {CLUSTER_LABEL} must equal clusterName",
             field=".selector.matchLabels",
         ),
         Rule(
             "!has(oldSelf.clusterName) || (has(self.clusterName) && self.clusterName == oldSelf.clusterName)",
-            "must stay as it is: make another check for another cluster",
+            "cannot be changed: create another check for another cluster",
             field=".clusterName",
         ),
         Rule(
             "!has(self.remediationTemplate) || !has(self.externalRemediationTemplate)",
-            "must be absent beside remediationTemplate: these are two names of one thing",
+            "must be absent if remediationTemplate is set: these are two names of one field",
             field=".externalRemediationTemplate",
         ),
     )
 
-    selector: Annotated[LabelSelector, about("The Machines this check watches, in its own namespace.")]
+    selector: Annotated[LabelSelector, about("The Machines that this check watches, in its own namespace.")]
     cluster_name: Annotated[
         str,
         about(
-            "The Cluster of the Machines; absent for Machines that belong to none.",
+            "The Cluster of the Machines; absent if they belong to no Cluster.",
             min_length=1,
             max_length=63,
             rules=(meta.OBJECT_NAME,),
@@ -162,13 +162,14 @@ class MachineHealthCheckSpec(Wire):
     ] = ()
     unhealthy_machine_conditions: Annotated[
         tuple[UnhealthyMachineCondition, ...],
-        about("Any one of these does so too.", max_length=100, keys=("type", "status")),
+        about("Any one of these makes a Machine unhealthy too.", max_length=100, keys=("type", "status")),
     ] = ()
     max_unhealthy: Annotated[
         Limit | None,
         about(
-            "At or above this many unhealthy Machines of this check, none of them is remediated. The"
-            " RemediationPolicy can have it read as above. Absent for no limit of the check's own.",
+            "At or above this many unhealthy Machines of this check, none of them is remediated."
+            " spec.machines.limitReading of the RemediationPolicy can change that. If absent, the check has"
+            " no limit.",
             rules=(LIMIT_FORM,),
             example="30%",
         ),
@@ -176,8 +177,8 @@ class MachineHealthCheckSpec(Wire):
     unhealthy_range: Annotated[
         str,
         about(
-            "Remediate only while the number of unhealthy Machines is in this range, such as [1-3]. Counts in"
-            " place of maxUnhealthy.",
+            "Remediate only while the number of unhealthy Machines is in this range, such as [1-3]."
+            " Replaces maxUnhealthy.",
             min_length=1,
             max_length=32,
             rules=(
@@ -188,7 +189,7 @@ class MachineHealthCheckSpec(Wire):
                 Rule(
                     f"!self.matches('{_RANGE}') || int(self.substring(1, self.indexOf('-')))"
                     " <= int(self.substring(self.indexOf('-') + 1, self.size() - 1))",
-                    "must have the lesser number first, such as [1-3]",
+                    "must have the lower number first, such as [1-3]",
                 ),
             ),
             example="[1-3]",
@@ -197,54 +198,61 @@ class MachineHealthCheckSpec(Wire):
     node_startup_timeout: Annotated[
         GoDuration,
         about(
-            "How long a Machine may take to become a Node; 0 for as long as it takes.",
+            "Time in which a Machine must become a Node; 0 for no limit.",
             rules=(
                 _DURATION_FORM,
                 Rule(
                     f"!self.matches('{_GO_DURATION}') || self == '0' || duration(self) == duration('0s')"
                     " || duration(self) >= duration('30s')",
-                    "must be at least 30s, or 0 for as long as it takes",
+                    "must be at least 30s, or 0 for no limit",
                 ),
             ),
         ),
     ] = "10m"
     remediation_template: Annotated[
         MachineTemplateReference | None,
-        about("What to make for an unhealthy Machine. Absent: its owner is asked to replace it."),
+        about("The template of the remediation. If absent, the owner of the Machine must replace it."),
     ] = None
     external_remediation_template: Annotated[
-        MachineTemplateReference | None, about("The first name of remediationTemplate.")
+        MachineTemplateReference | None, about("The old name of remediationTemplate.")
     ] = None
 
 
 class MachineHealthCheckCondition(Wire):
-    """One fact about the check, as Cluster API had conditions first."""
+    """One condition of the check, in the first form of Cluster API's conditions."""
 
-    type: Annotated[str, about("Which fact.", min_length=1, max_length=256, rules=(meta.CONDITION_TYPE,))]
-    status: Annotated[ConditionStatus, about("Whether it holds.")]
+    type: Annotated[
+        str, about("The type of the condition.", min_length=1, max_length=256, rules=(meta.CONDITION_TYPE,))
+    ]
+    status: Annotated[ConditionStatus, about("True, False or Unknown.")]
     last_transition_time: Annotated[
         str,
         about(
-            "When the status last changed.",
+            "The time of the last change of the status.",
             extra_json_schema={"format": "date-time"},
             example="2026-01-31T12:00:00Z",
         ),
     ]
-    severity: Annotated[str, about("How bad, when it does not hold.", max_length=32)] = ""
-    reason: Annotated[str, about("Why, in one CamelCase word.", max_length=256)] = ""
-    message: Annotated[str, about("Why, for a person.", max_length=10240)] = ""
+    severity: Annotated[str, about("The severity if the status is False.", max_length=32)] = ""
+    reason: Annotated[
+        str, about("The reason for the status, as one CamelCase identifier.", max_length=256)
+    ] = ""
+    message: Annotated[str, about("The reason for the status, as text for users.", max_length=10240)] = ""
 
 
 class MachineHealthCheckStatus(Wire):
-    observed_generation: Annotated[int, about("The generation last acted upon.", ge=0)] = 0
+    observed_generation: Annotated[
+        int, about("The generation of the spec that this status is based on.", ge=0)
+    ] = 0
     expected_machines: Annotated[int, about("Machines selected.", ge=0)] = 0
     current_healthy: Annotated[int, about("Of these, healthy.", ge=0)] = 0
     remediations_allowed: Annotated[
-        int, about("How many more may become unhealthy before the limit is met.", ge=0)
+        int,
+        about("The number of Machines that may still become unhealthy before the limit is reached.", ge=0),
     ] = 0
     targets: Annotated[
         tuple[Annotated[str, about("A Machine.", min_length=1, max_length=253)], ...],
-        about("The Machines selected, at most 10,000 of them.", max_length=10_000),
+        about("The selected Machines, at most 10,000.", max_length=10_000),
     ] = ()
     conditions: Annotated[
         tuple[MachineHealthCheckCondition, ...],
@@ -253,7 +261,7 @@ class MachineHealthCheckStatus(Wire):
 
 
 class MachineHealthCheck(Wire):
-    """Watches Machines and the Nodes on them, and has those remediated that stay unhealthy."""
+    """Watches Machines and their Nodes, and requests remediations for Machines that stay unhealthy."""
 
     spec: MachineHealthCheckSpec
     metadata: ObjectMeta = ObjectMeta()

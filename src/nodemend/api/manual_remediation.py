@@ -1,9 +1,7 @@
-"""ManualRemediation: a person makes the node harmless and says so; we release and close.
+"""ManualRemediation: an operator powers the node off and confirms that; then Nodemend releases its workloads.
 
-What the API server refuses to let happen to a ManualRemediation, whoever writes.
-
-These stand at the root of the schema: they relate spec and status, and a status that is left out of a write
-altogether must not slip past them.
+The API server applies the CEL rules to every writer. The rules are at the root of the schema: they relate
+spec and status, and a rule on the status would not apply to a write that omits the status.
 """
 
 from enum import StrEnum
@@ -36,22 +34,22 @@ _REPEATS_CONFIRMATION: Final = " && ".join(
 _ON_THE_SPEC: Final = (
     Rule(
         "oldSelf.hasValue() || !self.?spec.?confirmation.hasValue()",
-        "must be absent from a new remediation: the word is given later, by kubectl mend confirm",
+        "must be absent from a new remediation: confirm it later, with kubectl mend confirm",
         field=".spec.confirmation",
         from_creation=True,
     ),
     Rule(
         f"!{_CONFIRMED_BEFORE} || {_CONFIRMED} || !({_TAINTED_BEFORE} || {_RELEASED_BEFORE})",
-        "may be withdrawn only before the release begins: this remediation is releasing or has released",
+        "may be withdrawn only before the release starts: this remediation is releasing or has released",
         field=".spec.confirmation",
     ),
     Rule(
-        # Written without optionals, through which the API server cannot see how long a string may be.
+        # No optionals: with them the API server's cost estimate ignores the string limits.
         "has(oldSelf.spec) && has(oldSelf.spec.instructions)"
         " ? has(self.spec) && has(self.spec.instructions)"
         " && self.spec.instructions == oldSelf.spec.instructions"
         " : !has(self.spec) || !has(self.spec.instructions)",
-        "cannot be changed: somebody may be acting on them; change the template for the next remediation",
+        "cannot be changed: an operator may be following them; change the template for the next remediation",
         field=".spec.instructions",
     ),
 )
@@ -59,7 +57,7 @@ _ON_THE_SPEC: Final = (
 _ON_THE_TARGET: Final = (
     Rule(
         f"{_EPOCH} >= {_EPOCH_BEFORE}",
-        "must not fall: a later leadership has written here, so this writer no longer leads",
+        "must not decrease: a later leader has written this status, so this writer no longer leads",
         field=".status.epoch",
     ),
     Rule(
@@ -70,7 +68,7 @@ _ON_THE_TARGET: Final = (
     # Before there is evidence the node may reboot by itself; then the new boot is the one that must end.
     Rule(
         f"{_BOOT_BEFORE} in ['', {_BOOT}] || ({_BOOT} != '' && !{_EVIDENCE_BEFORE} && !{_EVIDENCE})",
-        "cannot be removed, nor changed while there is evidence: evidence is for one boot",
+        "cannot be removed, nor changed while evidence is recorded: evidence is for one boot",
         field=".status.bootID",
     ),
 )
@@ -88,7 +86,7 @@ _ON_THE_RELEASE: Final = (
     ),
     Rule(
         f"!{_RELEASED_BEFORE} || {_RELEASED}",
-        "cannot go back to false: what was released stays released",
+        "cannot be reset to false: a release is never undone",
         field=".status.released",
     ),
     Rule(
@@ -97,12 +95,12 @@ _ON_THE_RELEASE: Final = (
         "must be for the node and the boot in status.nodeUID and status.bootID",
         field=".status.evidence",
     ),
-    # Asked when evidence appears and when the taint is asked for. Later the word cannot be withdrawn.
+    # Checked when evidence is added and when status.tainted becomes true. Then no withdrawal is allowed.
     Rule(
         f"!{_EVIDENCE} || self.status.evidence.class != 'E5'"
         f" || ({_EVIDENCE_BEFORE} && ({_TAINTED_BEFORE} || !{_TAINTED}))"
         f" || ({_CONFIRMED} && {_REPEATS_CONFIRMATION})",
-        "must repeat spec.confirmation where its class is E5: no person's word, no evidence",
+        "must repeat spec.confirmation if its class is E5: that evidence is the operator's confirmation",
         field=".status.evidence",
     ),
     Rule(
@@ -116,34 +114,36 @@ RULES: Final = (*_ON_THE_SPEC, *_ON_THE_TARGET, *_ON_THE_RELEASE)
 
 
 class ManualRemediationPhase(StrEnum):
-    """For people. Code reads the facts beside it."""
+    """The current phase, for users. Nodemend itself reads only whether it is SUCCEEDED."""
 
     PENDING = "Pending"
-    WAITING_FOR_CONFIRMATION = "AwaitingWord"
+    WAITING_FOR_CONFIRMATION = "WaitingForConfirmation"
     RELEASING = "Releasing"
     RECOVERING = "Recovering"
     CONTRADICTED = "Contradicted"
-    """Its workloads are released, and the boot that was vouched to be over runs: they may run twice."""
+    """The workloads are released, but the boot that was confirmed as over runs: workloads may run twice."""
     SUCCEEDED = "Succeeded"
 
 
 class Confirmation(Wire):
-    """A person's word that one boot of one node can no longer run anything (evidence E5).
+    """An operator's confirmation that one boot of one node can no longer run anything (evidence E5).
 
-    Written once, in the writer's own name, repeating what the status shows. Taking it back before the
-    release is allowed; changing it is not.
+    The operator writes it once, under their own user name, and repeats values of the status. It may be
+    withdrawn before the release, and never changed.
     """
 
     by: Annotated[
         str,
         about(
-            "Who vouches: the user name of whoever writes this.",
+            "The user who confirms. It must be the name of the user who writes this.",
             min_length=1,
             max_length=316,
             example=PERSON,
         ),
     ]
-    reason: Annotated[str, about("How they know.", min_length=1, max_length=1024, example=REASON)]
+    reason: Annotated[
+        str, about("The reason why the operator is certain.", min_length=1, max_length=1024, example=REASON)
+    ]
     node_uid: Annotated[
         str, about("Repeats status.nodeUID.", min_length=1, max_length=63, example=NODE_UID)
     ] = msgspec.field(name="nodeUID")
@@ -153,7 +153,7 @@ class Confirmation(Wire):
     last_renew_time: Annotated[
         str,
         about(
-            "Repeats status.lastRenewTime: the last sign of life they saw.",
+            "Repeats status.lastRenewTime: the last Lease renewal that the operator saw.",
             min_length=1,
             max_length=64,
             example=RENEW_TIME,
@@ -162,50 +162,59 @@ class Confirmation(Wire):
 
 
 class ManualRemediationSpec(Wire):
-    instructions: Annotated[str, about("What the person who is called should do.", max_length=4096)] = ""
+    instructions: Annotated[str, about("Instructions for the operator.", max_length=4096)] = ""
     confirmation: Annotated[
         Confirmation | None,
         about(
-            "The word, once it is given.",
-            rules=(Rule("self == oldSelf", "cannot be changed: withdraw the word, then give it anew"),),
+            "The confirmation; absent until an operator confirms.",
+            rules=(
+                Rule("self == oldSelf", "cannot be changed: withdraw the confirmation, then confirm again"),
+            ),
         ),
     ] = None
 
 
 class ManualRemediationStatus(Wire):
-    observed_generation: Annotated[int, about("The generation last acted upon.", ge=0)] = 0
-    epoch: Annotated[int, about("The leadership that wrote this. A lower one is refused.", ge=0)] = 0
-    phase: Annotated[ManualRemediationPhase, about("Where it stands, for people.")] = (
+    observed_generation: Annotated[
+        int, about("The generation of the spec that this status is based on.", ge=0)
+    ] = 0
+    epoch: Annotated[
+        int,
+        about("The epoch of the leader that wrote this status. Writes with a lower one are refused.", ge=0),
+    ] = 0
+    phase: Annotated[ManualRemediationPhase, about("The current phase, for users.")] = (
         ManualRemediationPhase.PENDING
     )
-    message: Annotated[str, about("What it waits for, and what would change that.", max_length=1024)] = ""
-    node_uid: Annotated[str, about("The node under remediation.", max_length=63, example=NODE_UID)] = (
-        msgspec.field(name="nodeUID", default="")
-    )
-    boot_id: Annotated[str, about("The boot that must end.", max_length=128, example=BOOT_ID)] = (
+    message: Annotated[str, about("The reason why it waits, and how to resolve that.", max_length=1024)] = ""
+    node_uid: Annotated[
+        str, about("The UID of the Node under remediation.", max_length=63, example=NODE_UID)
+    ] = msgspec.field(name="nodeUID", default="")
+    boot_id: Annotated[str, about("The ID of the boot that must end.", max_length=128, example=BOOT_ID)] = (
         msgspec.field(name="bootID", default="")
     )
     hardware_id: HardwareId = msgspec.field(name="hardwareID", default="")
     last_renew_time: Annotated[
-        str, about("The kubelet's last sign of life, once it has been silent for long enough.", max_length=64)
+        str, about("The kubelet's last Lease renewal; empty until the Lease has expired.", max_length=64)
     ] = ""
     evidence: Annotated[
         Evidence | None,
         about(
-            "What the release rests on, recorded before it.",
+            "The evidence for the release, recorded before it.",
             rules=(Rule("self == oldSelf", "cannot be changed: it is recorded once"),),
         ),
     ] = None
     disproved_generation: Annotated[
         int,
         about(
-            "The generation of the spec whose confirmation was wrong: its node gave a sign of life. Only a"
-            " confirmation that is given later counts.",
+            "The generation of the spec whose confirmation was wrong: the node sent a heartbeat after it."
+            " Only a later confirmation counts.",
             ge=0,
         ),
     ] = 0
-    tainted: Annotated[bool, about("Our out-of-service taint was asked for and may be on the node.")] = False
-    released: Annotated[bool, about("Its pods and volumes are gone from the node.")] = False
+    tainted: Annotated[
+        bool, about("The release has started: Nodemend's out-of-service taint may be on the Node.")
+    ] = False
+    released: Annotated[bool, about("All pods and volumes have left the node.")] = False
     pods_left: Annotated[int, about("Pods still bound to the node.", ge=0)] = 0
     attachments_left: Annotated[int, about("Volumes still attached to the node.", ge=0)] = 0
     conditions: Annotated[
@@ -219,7 +228,7 @@ class ManualRemediationStatus(Wire):
 
 
 class ManualRemediation(Wire):
-    """One attempt to heal one node by a person's hand. Named like the node."""
+    """Heals one node with the help of an operator. Named like the node."""
 
     RULES: ClassVar = RULES
 
@@ -229,27 +238,27 @@ class ManualRemediation(Wire):
 
 
 class TemplatedSpec(Wire):
-    """A remediation to be."""
+    """The content of a remediation that is created from the template."""
 
     RULES: ClassVar = (
         Rule(
             "!self.?spec.?confirmation.hasValue()",
-            "must be absent from a template: nobody can vouch for a node that has not failed yet",
+            "must be absent from a template: only a node that has failed can be confirmed as down",
             field=".spec.confirmation",
         ),
     )
 
-    spec: Annotated[ManualRemediationSpec, about("The spec of each remediation made from this.")] = (
-        ManualRemediationSpec()
-    )
+    spec: Annotated[
+        ManualRemediationSpec, about("The spec of each remediation created from this template.")
+    ] = ManualRemediationSpec()
 
 
 class ManualRemediationTemplateSpec(Wire):
-    template: Annotated[TemplatedSpec, about("What each remediation starts as.")] = TemplatedSpec()
+    template: Annotated[TemplatedSpec, about("The content of each remediation.")] = TemplatedSpec()
 
 
 class ManualRemediationTemplate(Wire):
-    """From which health checks make ManualRemediations."""
+    """The template from which health checks create ManualRemediations."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ManualRemediationTemplateSpec = ManualRemediationTemplateSpec()

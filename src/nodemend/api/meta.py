@@ -1,22 +1,11 @@
-"""How our types look on the wire: camelCase, frozen, absent means default.
+"""Building blocks of API types: encoding, times, limits, formats, conditions, selectors, metadata, pauses.
 
-Points in time as Kubernetes writes them: UTC, to the second (metav1.Time) or microsecond (MicroTime).
+API types are immutable. In JSON their keys are camelCase, and a missing field has its default.
 
-Limits as people write them: a count, or a share in percent.
+Times are written as Kubernetes writes them: in UTC, with seconds (metav1.Time) or microseconds (MicroTime).
 
-The forms that names and durations must have, as rules whose refusal a person understands.
-
-A schema's own `pattern` would refuse with the regular expression itself.
-
-Conditions as Kubernetes tools expect them on a status.
-
-A duration as a field of an API type.
-
-Label selectors, as Kubernetes defines them.
-
-Metadata that every object carries, as far as we read it.
-
-A pause: who stopped things, and why. Stands on the policy for the whole cluster, or on one check.
+CEL rules check the formats of names and durations. The `pattern` of a schema would do it too, but the error
+that a user gets would be the regular expression.
 """
 
 from collections.abc import Iterable
@@ -30,22 +19,22 @@ from nodemend.api.quantities import DURATION_PATTERN
 
 
 def print_time(moment: datetime) -> str:
-    """Raises ValueError for a moment without a time zone."""
+    """Raise ValueError for a time without a time zone."""
     return _in_utc(moment).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def print_micro_time(moment: datetime) -> str:
-    """As Leases and Events carry it. Raises ValueError for a moment without a time zone."""
+    """Format a time for Leases and Events. Raise ValueError for a time without a time zone."""
     return _in_utc(moment).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def parse_time(text: str) -> datetime:
-    """Raises ValueError for what is no RFC 3339 time."""
+    """Raise ValueError for text that is not an RFC 3339 time."""
     return datetime.fromisoformat(text)
 
 
 def written_moment(text: str | None) -> datetime | None:
-    """None for what is no moment: nothing, or no time, or one without a time zone or a year that we count."""
+    """Return None for text that is missing, is not a time, or has no time zone or a year out of range."""
     try:
         moment = parse_time(text or "")
         return moment.astimezone(UTC) if moment.tzinfo is not None else None
@@ -60,11 +49,11 @@ def _in_utc(moment: datetime) -> datetime:
 
 
 class Rule(NamedTuple):
-    """A CEL rule to which the API server holds every write.
+    """A CEL rule that the API server applies to every write.
 
-    `message` tells a person what is right. `field` is the path, from the value the rule stands on, of what is
-    wrong (".period"). A rule that names oldSelf is asked on updates only, unless it is `from_creation`: then
-    oldSelf is optional and has no value at the creation.
+    `message` states the requirement for the user. `field` is the path of the invalid field, relative to the
+    value that has the rule (".period"). The API server evaluates a rule that uses oldSelf on updates only,
+    unless it is `from_creation`: then oldSelf is optional and has no value on creation.
     """
 
     expression: str
@@ -94,13 +83,13 @@ class _WireMeta(msgspec.StructMeta):
 
 
 class Wire(msgspec.Struct, metaclass=_WireMeta):
-    """One JSON object. Unknown fields are ignored on reading, and we never write one back whole."""
+    """One JSON object. Decoding ignores unknown fields, so Nodemend never writes a whole object back."""
 
     RULES: ClassVar[tuple[Rule, ...]] = ()
-    """What must hold between the fields of this type."""
+    """CEL rules that relate the fields of this type."""
 
     def but(self, **changes: Any) -> Self:
-        """The same with other values in the named fields."""
+        """Return a copy with other values in the named fields."""
         return msgspec.structs.replace(self, **changes)
 
 
@@ -112,10 +101,10 @@ def about(
     example: object = None,
     **limits: Any,
 ) -> msgspec.Meta:
-    """What a field means and how far it may go.
+    """Describe a field: its meaning, its limits and its rules.
 
-    `keys` name the fields by which the items of a list are told apart. `example` is a valid value, needed
-    where the rules refuse most others.
+    `keys` are the fields that identify an item of a list. `example` is a valid value; it is needed if the
+    rules refuse most values.
     """
     extra = {"rules": rules, "keys": keys, "example": example}
     return msgspec.Meta(
@@ -126,10 +115,10 @@ def about(
 LIMIT_FORM = Rule(
     "type(self) == int ? self >= 0 && self <= 100000"
     " : self.matches('^([0-9]{1,5}|([0-9]|[1-9][0-9]|100)%)$')",
-    "must be a count such as 3, or a share from 0% to 100%, such as 40%",
+    "must be a count such as 3, or a percentage from 0% to 100%, such as 40%",
 )
 
-Limit = Annotated[int | str, about("A count such as 3, or a share such as 40%.")]
+Limit = Annotated[int | str, about("A count such as 3, or a percentage such as 40%.")]
 
 
 _DNS_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -155,7 +144,7 @@ LABEL_KEY: Final = _of_form(
 )
 LABEL_VALUE: Final = _of_form(
     _LABEL_VALUE,
-    "must be a label value: letters, digits, '-', '_' and '.', beginning and ending with a letter or digit",
+    "must be a label value: letters, digits, '-', '_' and '.', starting and ending with a letter or digit",
 )
 CONDITION_TYPE: Final = _of_form(
     _QUALIFIED_NAME,
@@ -182,20 +171,24 @@ class Condition(Wire):
 
     type: Annotated[
         str,
-        about("Which fact.", min_length=1, max_length=316, rules=(CONDITION_TYPE,)),
+        about("The type of the condition.", min_length=1, max_length=316, rules=(CONDITION_TYPE,)),
     ]
-    status: Annotated[ConditionStatus, about("Whether it holds.")]
-    reason: Annotated[str, about("Why, in one CamelCase word.", min_length=1, max_length=1024)]
+    status: Annotated[ConditionStatus, about("True, False or Unknown.")]
+    reason: Annotated[
+        str, about("The reason for the status, as one CamelCase identifier.", min_length=1, max_length=1024)
+    ]
     last_transition_time: Annotated[
         str,
         about(
-            "When the status last changed.",
+            "The time of the last change of the status.",
             extra_json_schema={"format": "date-time"},
             example="2026-01-31T12:00:00Z",
         ),
     ]
-    message: Annotated[str, about("Why, for a person.", max_length=32768)] = ""
-    observed_generation: Annotated[int, about("The generation of the spec this speaks of.", ge=0)] = 0
+    message: Annotated[str, about("The reason for the status, as text for users.", max_length=32768)] = ""
+    observed_generation: Annotated[
+        int, about("The generation of the spec that the condition describes.", ge=0)
+    ] = 0
 
 
 def find(conditions: Iterable[Condition], type_: str) -> Condition | None:
@@ -203,15 +196,15 @@ def find(conditions: Iterable[Condition], type_: str) -> Condition | None:
 
 
 def find_true(conditions: Iterable[Condition], type_: str) -> Condition | None:
-    """None also where it is there and says anything else."""
+    """Return the condition if its status is True; None if it is missing or has another status."""
     found = find(conditions, type_)
     return found if found is not None and found.status is ConditionStatus.TRUE else None
 
 
 def merged(old: Iterable[Condition], new: Iterable[Condition]) -> tuple[Condition, ...]:
-    """The new conditions, each keeping the transition time of an old one with the same status.
+    """Return the new conditions; one whose status did not change keeps its transition time.
 
-    Conditions of types that `new` does not name stay as they were.
+    Old conditions of other types are kept unchanged.
     """
     before = {condition.type: condition for condition in old}
     for condition in new:
@@ -245,7 +238,7 @@ class Operator(StrEnum):
 
 
 class Requirement(Wire):
-    """One demand on one label."""
+    """A requirement on one label."""
 
     RULES: ClassVar = (
         Rule(
@@ -270,15 +263,15 @@ class Requirement(Wire):
             example="topology.kubernetes.io/rack",
         ),
     ]
-    operator: Annotated[Operator, about("How the label relates to the values.")]
+    operator: Annotated[Operator, about("The relation between the label and the values.")]
     values: Annotated[
         tuple[_LabelValue, ...],
-        about("For In and NotIn: at least one. For Exists and DoesNotExist: none.", max_length=64),
+        about("At least one value for In and NotIn; empty for Exists and DoesNotExist.", max_length=64),
     ] = ()
 
 
 class LabelSelector(Wire):
-    """All demands must hold. Without any, everything is selected."""
+    """All requirements must match. A selector without requirements selects every object."""
 
     match_labels: Annotated[
         dict[str, _LabelValue],
@@ -289,7 +282,7 @@ class LabelSelector(Wire):
             example={"kubernetes.io/os": "linux"},
         ),
     ] = {}
-    match_expressions: Annotated[tuple[Requirement, ...], about("Further demands.", max_length=32)] = ()
+    match_expressions: Annotated[tuple[Requirement, ...], about("Further requirements.", max_length=32)] = ()
 
 
 class OwnerReference(Wire):
@@ -302,7 +295,7 @@ class OwnerReference(Wire):
 
 
 class ManagedFields(Wire):
-    """Who last wrote which fields, and when by the API server's clock."""
+    """Fields that one manager owns, with the time of its last write by the API server's clock."""
 
     manager: str = ""
     operation: str = ""
@@ -331,15 +324,15 @@ class ObjectMeta(Wire):
 
 
 class Pause(Wire):
-    """Stops new actions at once. What is under way reaches its next safe point and waits there."""
+    """Stops new actions immediately. A remediation in progress stops at its next safe point."""
 
-    reason: Annotated[str, about("Why, for whoever finds it.", min_length=1, max_length=1024)]
-    by: Annotated[str, about("Who paused.", max_length=316)] = ""
+    reason: Annotated[str, about("The reason, for other users.", min_length=1, max_length=1024)]
+    by: Annotated[str, about("The user who paused.", max_length=316)] = ""
     until: (
         Annotated[
             str,
             about(
-                "When it ends by itself; absent for a pause that somebody must end.",
+                "The time when the pause ends by itself. If absent, a user must end it.",
                 max_length=64,
                 extra_json_schema={"format": "date-time"},
                 example="2026-01-31T12:00:00Z",

@@ -1,14 +1,10 @@
-"""Metal3Remediation: a host is switched off and on again through metal3.
+"""Metal3Remediation: powers a host off and on through metal3, and releases its workloads while it is off.
 
-While it is off, its node's workloads are released.
+Also the fields that Nodemend reads and writes of CAPM3's Metal3Remediation (infrastructure.cluster.x-k8s.io),
+and the fields for a release that deletes the Node.
 
-CAPM3's own Metal3Remediation, of infrastructure.cluster.x-k8s.io: what we read of it, and write.
-
-Release by deleting the Node: how that is asked for, and what is kept of a Node while it is gone.
-
-What the API server refuses to let happen to a Metal3Remediation, whoever writes.
-
-These stand at the root of the schema: a status that is left out of a write must not slip past them.
+The API server applies the CEL rules to every writer. The rules are at the root of the schema: a rule on the
+status would not apply to a write that omits the status.
 """
 
 from enum import StrEnum
@@ -23,9 +19,9 @@ from nodemend.api.meta import Condition, ObjectMeta, Rule, Wire, about
 class Capm3Strategy(Wire):
     type: str = ""
     retry_limit: int = 0
-    """None is the same as one, for CAPM3."""
+    """CAPM3 treats 0 as one retry."""
     timeout: str | None = None
-    """As Go writes durations."""
+    """A duration in the syntax of Go."""
 
 
 class Capm3RemediationSpec(Wire):
@@ -45,40 +41,40 @@ class Capm3Remediation(Wire):
 
 
 class ReleaseBy(StrEnum):
-    """How Kubernetes is told that a node's workloads may start elsewhere."""
+    """The method by which Kubernetes releases a node's workloads, so that they may start elsewhere."""
 
     TAINT = "out-of-service-taint"
-    """The Node stays as it is, but for one taint of ours. The default."""
+    """Nodemend sets the out-of-service taint on the Node. The default."""
     NODE_DELETION = "node-deletion"
-    """For clusters whose controller manager does not act on that taint."""
+    """Nodemend deletes the Node: for clusters whose controller manager does not act on that taint."""
 
 
 class KeptTaint(Wire):
-    key: Annotated[str, about("Its key.", min_length=1, max_length=317)]
-    effect: Annotated[str, about("What it does to pods.", min_length=1, max_length=63)]
-    value: Annotated[str, about("Its value.", max_length=63)] = ""
+    key: Annotated[str, about("The key of the taint.", min_length=1, max_length=317)]
+    effect: Annotated[str, about("The effect of the taint.", min_length=1, max_length=63)]
+    value: Annotated[str, about("The value of the taint.", max_length=63)] = ""
 
 
 class NodeBackup(Wire):
-    """What others wrote on a Node, and no kubelet would write there again."""
+    """Metadata of a Node from other writers, which a kubelet does not restore when it registers again."""
 
     labels: Annotated[
         dict[str, Annotated[str, about("The value.", max_length=63)]],
-        about("Labels, but for the kubelet's own.", max_length=512),
+        about("Labels, except those that the kubelet writes.", max_length=512),
     ] = {}
     annotations: Annotated[
         dict[str, Annotated[str, about("The value.", max_length=65_536)]],
-        about("Annotations, but for those of the kubelet, of controllers and of ours.", max_length=512),
+        about("Annotations, except those that the kubelet, controllers and Nodemend write.", max_length=512),
     ] = {}
     taints: Annotated[
         tuple[KeptTaint, ...],
-        about("Taints, but for those that controllers set by the node's condition.", max_length=64),
+        about("Taints, except those that controllers set for the node's conditions.", max_length=64),
     ] = ()
-    unschedulable: Annotated[bool, about("It was cordoned.")] = False
+    unschedulable: Annotated[bool, about("The Node was cordoned.")] = False
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """By name, for people."""
+        """Return the names of all parts, for messages to users."""
         named = (*self.labels, *self.annotations, *(taint.key for taint in self.taints))
         return (*named, "its cordon") if self.unschedulable else named
 
@@ -101,12 +97,12 @@ _RETRIES_BEFORE: Final = "oldSelf.?status.?retryCount.orValue(0)"
 RULES: Final = (
     Rule(
         "has(self.spec) == has(oldSelf.spec)",
-        "cannot be added or removed: it may be under way; delete this, and change the template",
+        "cannot be added or removed: it may be in progress; delete this object and change the template",
         field=".spec",
     ),
     Rule(
         f"{_EPOCH} >= {_EPOCH_BEFORE}",
-        "must not fall: a later leadership has written here, so this writer no longer leads",
+        "must not decrease: a later leader has written this status, so this writer no longer leads",
         field=".status.epoch",
     ),
     Rule(
@@ -121,12 +117,12 @@ RULES: Final = (
     ),
     Rule(
         f"{_BOOT_BEFORE} in ['', {_BOOT}] || ({_BOOT} != '' && !{_EVIDENCE_BEFORE} && !{_EVIDENCE})",
-        "cannot be removed, nor changed while there is evidence: evidence is for one boot",
+        "cannot be removed, nor changed while evidence is recorded: evidence is for one boot",
         field=".status.bootID",
     ),
     Rule(
         f"{_RETRIES} == {_RETRIES_BEFORE} || {_RETRIES} == {_RETRIES_BEFORE} + 1",
-        "rises by one with each attempt that failed, and never falls",
+        "must increase by one with each failed attempt, and must not decrease",
         field=".status.retryCount",
     ),
     Rule(
@@ -136,20 +132,20 @@ RULES: Final = (
     ),
     Rule(
         f"!{_RELEASED} || {_EVIDENCE} || !{_TAINTED}",
-        "must not be true without status.evidence where the taint was asked for",
+        "must not be true without status.evidence if status.tainted is true",
         field=".status.released",
     ),
     Rule(
         f"!{_EVIDENCE}"
         f" || (self.status.evidence.nodeUID == {_NODE} && self.status.evidence.bootID == {_BOOT}"
-        # Without optionals on both sides, through which the API server cannot see how long strings may be.
+        # No optionals on both sides: with them the API server's cost estimate ignores the string limits.
         f" && (has(self.status.evidence.host) ? self.status.evidence.host.uid == {_HOST} : {_HOST} == ''))",
-        "must be for the node, the boot and the host that the status names",
+        "must be for the node, the boot and the host in the status",
         field=".status.evidence",
     ),
     Rule(
         f"!{_EVIDENCE} || !{_EVIDENCE_BEFORE} || self.status.evidence == oldSelf.status.evidence",
-        "cannot be changed: it is recorded once, and forgotten before there is other evidence",
+        "cannot be changed: evidence is recorded once, and removed before other evidence is recorded",
         field=".status.evidence",
     ),
     Rule(
@@ -161,23 +157,23 @@ RULES: Final = (
 
 
 class Strategy(StrEnum):
-    """What happens when power cycles do not help."""
+    """The action when power cycles do not bring the node back."""
 
     ESCALATE = "escalate"
-    """After the retries the machine is handed to its owner, to be replaced."""
+    """After the retries, the owner of the Machine must replace it."""
     RETRY = "retry"
-    """It is tried again for as long as somebody wants it, ever more seldom."""
+    """Nodemend retries until the node is back or the remediation is deleted, at most 30 minutes apart."""
 
 
 class Metal3RemediationPhase(StrEnum):
-    """Where it stands: what is wanted of the host's power, and why."""
+    """The current phase: the requested power state of the host, and the reason for it."""
 
     PENDING = "pending"
     POWER_OFF = "power-off"
     RELEASE = "release"
     POWER_ON = "power-on"
     CONTRADICTED = "contradicted"
-    """Its workloads are released, and the boot that was switched off runs: they may run twice."""
+    """The workloads are released, but the boot that was powered off runs: workloads may run twice."""
     BACKING_OFF = "backing-off"
     DELETING_MACHINE = "deleting-machine"
     SUCCEEDED = "succeeded"
@@ -186,45 +182,58 @@ class Metal3RemediationPhase(StrEnum):
 
 class Metal3RemediationSpec(Wire):
     strategy: Annotated[
-        Strategy, about("escalate: hand the machine to its owner after the retries; retry: never give up.")
+        Strategy, about("escalate: after the retries, have the owner replace the Machine. retry: never stop.")
     ] = Strategy.ESCALATE
     delete_after_retries: Annotated[
         int,
-        about("How often a power cycle that did not help is repeated before that.", ge=0, le=100),
+        about("Number of retries of a failed power cycle, before the Machine is replaced.", ge=0, le=100),
     ] = 3
     power_off_timeout_seconds: Annotated[
         int,
-        about("How long the host may take to be seen off, before an attempt has failed.", ge=30, le=86_400),
+        about(
+            "Seconds within which the host must be observed off; otherwise the attempt fails.",
+            ge=30,
+            le=86_400,
+        ),
     ] = 300
     power_on_timeout_seconds: Annotated[
         int,
-        about("How long the node may take to come back, before an attempt has failed.", ge=60, le=86_400),
+        about(
+            "Seconds within which the node must be back after power-on; otherwise the attempt fails.",
+            ge=60,
+            le=86_400,
+        ),
     ] = 600
     release_by: Annotated[
         ReleaseBy,
         about(
-            "out-of-service-taint: the Node stays. node-deletion: for clusters in which nobody acts on "
-            "that taint; it has to be allowed at the installation."
+            "out-of-service-taint: keep the Node. node-deletion: delete the Node, for clusters that do not "
+            "act on that taint; the installation must allow it."
         ),
     ] = ReleaseBy.TAINT
 
 
 class TargetHost(Wire):
-    """The host that this remediation switches off and on."""
+    """The host that this remediation powers off and on."""
 
     namespace: Annotated[str, about("Its namespace.", max_length=63)]
     name: Annotated[str, about("Its name.", min_length=1, max_length=253)]
-    uid: Annotated[str, about("The very host.", min_length=1, max_length=63, example=NODE_UID)]
+    uid: Annotated[str, about("The UID of the host.", min_length=1, max_length=63, example=NODE_UID)]
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
 
 
 class OffSighting(Wire):
-    """How the host was first seen off under our hold. Whatever moves after that makes it void."""
+    """The first observation of power off under Nodemend's power-off request.
 
-    last_updated: Annotated[str, about("When its operator had last written.", min_length=1, max_length=64)]
-    last_renew_time: Annotated[str, about("The kubelet's last sign of life.", max_length=64)] = ""
+    A later update of the host's status, or a later renewal of the kubelet's Lease, invalidates it.
+    """
+
+    last_updated: Annotated[
+        str, about("The host's status.lastUpdated at that time.", min_length=1, max_length=64)
+    ]
+    last_renew_time: Annotated[str, about("The kubelet's last Lease renewal.", max_length=64)] = ""
 
 
 MOST_POWER_OFF_EVENTS: Final = 256
@@ -233,30 +242,37 @@ MOST_POWER_OFF_EVENTS: Final = 256
 class PowerOffEvent(Wire):
     """A PowerOff event of the host."""
 
-    uid: Annotated[str, about("The very event.", min_length=1, max_length=63)]
-    count: Annotated[int, about("How often it had occurred; an aggregated event counts on.", ge=0)] = 1
+    uid: Annotated[str, about("The UID of the event.", min_length=1, max_length=63)]
+    count: Annotated[int, about("Its count at that time. A higher count later is a new power-off.", ge=0)] = 1
 
 
 class Metal3RemediationStatus(Wire):
-    observed_generation: Annotated[int, about("The generation last acted upon.", ge=0)] = 0
-    epoch: Annotated[int, about("The leadership that wrote this. A lower one is refused.", ge=0)] = 0
-    phase: Annotated[Metal3RemediationPhase, about("Where it stands.")] = Metal3RemediationPhase.PENDING
-    message: Annotated[str, about("What it waits for, and what would change that.", max_length=1024)] = ""
-    retry_count: Annotated[int, about("How many attempts have failed.", ge=0)] = 0
-    node_name: Annotated[str, about("The node; empty while the machine has none.", max_length=253)] = ""
-    node_uid: Annotated[str, about("The very node.", max_length=63, example=NODE_UID)] = msgspec.field(
+    observed_generation: Annotated[
+        int, about("The generation of the spec that this status is based on.", ge=0)
+    ] = 0
+    epoch: Annotated[
+        int,
+        about("The epoch of the leader that wrote this status. Writes with a lower one are refused.", ge=0),
+    ] = 0
+    phase: Annotated[Metal3RemediationPhase, about("The current phase.")] = Metal3RemediationPhase.PENDING
+    message: Annotated[str, about("The reason why it waits, and how to resolve that.", max_length=1024)] = ""
+    retry_count: Annotated[int, about("The number of failed attempts.", ge=0)] = 0
+    node_name: Annotated[
+        str, about("The name of the node; empty if the machine has no node.", max_length=253)
+    ] = ""
+    node_uid: Annotated[str, about("The UID of the Node.", max_length=63, example=NODE_UID)] = msgspec.field(
         name="nodeUID", default=""
     )
-    boot_id: Annotated[str, about("The boot that must end.", max_length=128, example=BOOT_ID)] = (
+    boot_id: Annotated[str, about("The ID of the boot that must end.", max_length=128, example=BOOT_ID)] = (
         msgspec.field(name="bootID", default="")
     )
     hardware_id: HardwareId = msgspec.field(name="hardwareID", default="")
-    host: Annotated[TargetHost | None, about("The host, once it is known to be the node's.")] = None
+    host: Annotated[TargetHost | None, about("The host, after it is identified as the node's.")] = None
     seen_on_version: Annotated[
         str,
         about(
-            "The version of the host in which it was on, and on which alone our hold may be placed. "
-            "Whatever shows it off under our hold was therefore written after it.",
+            "The resourceVersion of the host at which it was observed on. Nodemend places its power-off "
+            "request on this version only, so an observation of power off under the request is newer.",
             max_length=64,
         ),
     ] = ""
@@ -264,25 +280,26 @@ class Metal3RemediationStatus(Wire):
         Annotated[
             tuple[PowerOffEvent, ...],
             about(
-                "The PowerOff events of the host that existed before the power-off was requested. The host "
-                "is believed to be off only with an event that is not among them, or has occurred again: "
-                "without one, what shows it off may be the late report of an earlier power-off.",
+                "The PowerOff events of the host that existed before the power-off request. The host counts "
+                "as off only if there is another event, or one of these has occurred again. Otherwise an "
+                "observation of power off may be the late report of an earlier power-off.",
                 max_length=MOST_POWER_OFF_EVENTS,
                 keys=("uid",),
             ),
         ]
         | None
     ) = None
-    seen_off: Annotated[OffSighting | None, about("How it was first seen off after that.")] = None
-    evidence: Annotated[Evidence | None, about("What the release rests on, recorded before it.")] = None
+    seen_off: Annotated[OffSighting | None, about("The first observation of power off after that.")] = None
+    evidence: Annotated[Evidence | None, about("The evidence for the release, recorded before it.")] = None
     tainted: Annotated[
-        bool, about("A release was asked for: our taint may be on the node, or its Node may be deleted.")
+        bool,
+        about("The release has started: Nodemend's taint may be on the Node, or the Node may be deleted."),
     ] = False
     backup: Annotated[
         NodeBackup | None,
-        about("What the Node had before it was deleted; the next of its name gets it back."),
+        about("The metadata of the deleted Node. Nodemend restores it on the next Node of that name."),
     ] = None
-    released: Annotated[bool, about("In this attempt: its pods and volumes are gone from the node.")] = False
+    released: Annotated[bool, about("In this attempt, all pods and volumes have left the node.")] = False
     pods_left: Annotated[int, about("Pods still bound to the node.", ge=0)] = 0
     attachments_left: Annotated[int, about("Volumes still attached to the node.", ge=0)] = 0
     conditions: Annotated[
@@ -296,7 +313,7 @@ class Metal3RemediationStatus(Wire):
 
 
 class Metal3Remediation(Wire):
-    """One attempt to heal one node by switching its host off and on. Named like its Machine, or its node."""
+    """Heals one node by powering its host off and on. Named like its Machine, or its node."""
 
     RULES: ClassVar = RULES
 
@@ -304,11 +321,11 @@ class Metal3Remediation(Wire):
     spec: Annotated[
         Metal3RemediationSpec,
         about(
-            "What is to be done.",
+            "The settings of the remediation.",
             rules=(
                 Rule(
                     "self == oldSelf",
-                    "cannot be changed: it may be under way; delete this, and change the template",
+                    "cannot be changed: it may be in progress; delete this object and change the template",
                 ),
             ),
         ),
@@ -317,21 +334,21 @@ class Metal3Remediation(Wire):
 
 
 class TemplatedMetal3Spec(Wire):
-    """A remediation to be."""
+    """The content of a remediation that is created from the template."""
 
-    spec: Annotated[Metal3RemediationSpec, about("The spec of each remediation made from this.")] = (
-        Metal3RemediationSpec()
-    )
+    spec: Annotated[
+        Metal3RemediationSpec, about("The spec of each remediation created from this template.")
+    ] = Metal3RemediationSpec()
 
 
 class Metal3RemediationTemplateSpec(Wire):
-    template: Annotated[TemplatedMetal3Spec, about("What each remediation starts as.")] = (
+    template: Annotated[TemplatedMetal3Spec, about("The content of each remediation.")] = (
         TemplatedMetal3Spec()
     )
 
 
 class Metal3RemediationTemplate(Wire):
-    """From which health checks make Metal3Remediations."""
+    """The template from which health checks create Metal3Remediations."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: Metal3RemediationTemplateSpec = Metal3RemediationTemplateSpec()

@@ -1,4 +1,4 @@
-"""NodeHealthCheck: which nodes are watched, what counts as unhealthy, what is done about it."""
+"""NodeHealthCheck: selects nodes, defines when a node is unhealthy, and lists the remedies for it."""
 
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final
@@ -23,7 +23,7 @@ from nodemend.api.quantities import DURATION_PATTERN
 from nodemend.api.resources import MANUAL_REMEDIATION_TEMPLATE
 
 MOST_RECOVERIES: Final = 500
-"""While so many are written, further remediations wait with their end: none of them is forgotten."""
+"""Maximum number of entries. While the list is full, further remediations do not end, so none is lost."""
 
 
 class Threshold(Wire):
@@ -39,7 +39,7 @@ class Threshold(Wire):
             "self.type != 'Ready' || self.?acceptShortPeriod.orValue(false)"
             f" || !self.period.matches('{DURATION_PATTERN}') || duration(self.period) >= duration('40s')",
             "must be at least 40s for the condition Ready, or acceptShortPeriod must be true:"
-            " less is within the noise of heartbeats",
+            " a shorter period is within the jitter of heartbeats",
             field=".period",
         ),
     )
@@ -57,14 +57,14 @@ class Threshold(Wire):
         ConditionStatus,
         about('The status that counts as unhealthy. A node that is cut off is "Unknown", not "False".'),
     ]
-    period: Annotated[Duration, about("How long it must last, such as 5m.")]
+    period: Annotated[Duration, about("Time for which the condition must have this status, such as 5m.")]
     accept_short_period: Annotated[
-        bool, about("Allow less than 40s for Ready, which is within the noise of heartbeats.")
+        bool, about("Allow less than 40s for Ready, which is within the jitter of heartbeats.")
     ] = False
 
 
 class TemplateReference(Wire):
-    """The template from which remediations are made. They are created in its namespace."""
+    """The template of the remediations. They are created in the namespace of the template."""
 
     RULES: ClassVar = (
         Rule(
@@ -115,7 +115,7 @@ class TemplateReference(Wire):
 
 
 class Remedy(Wire):
-    """One step of the healing."""
+    """One remedy. If it does not heal the node, the check escalates to the next."""
 
     RULES: ClassVar = (
         Rule(
@@ -126,18 +126,18 @@ class Remedy(Wire):
         ),
     )
 
-    template: Annotated[TemplateReference, about("What to create.")]
+    template: Annotated[TemplateReference, about("The template of the remediation to create.")]
     timeout: (
         Annotated[
             Duration,
-            about("How long it is tried before the next; absent for as long as it takes, unless it fails."),
+            about("Time after which the next remedy starts. If absent, it starts only after this one fails."),
         ]
         | None
     ) = None
 
 
 class Recovery(Wire):
-    """What is done once, when a node that was remediated is well again."""
+    """An action that runs once after a remediated node is healthy again."""
 
     RULES: ClassVar = (
         Rule(
@@ -148,8 +148,8 @@ class Recovery(Wire):
         Rule(
             f"self.template.kind != '{MANUAL_REMEDIATION_TEMPLATE.kind}'"
             f" || !self.template.apiVersion.startsWith('{MANUAL_REMEDIATION_TEMPLATE.group}/')",
-            f"must not be {MANUAL_REMEDIATION_TEMPLATE.kind}: that has a node switched off,"
-            " and a recovery brings back what was",
+            f"must not be {MANUAL_REMEDIATION_TEMPLATE.kind}: it requests that a node is powered off,"
+            " and a recovery restores what was switched off",
             field=".template",
         ),
     )
@@ -157,7 +157,7 @@ class Recovery(Wire):
     template: Annotated[
         TemplateReference,
         about(
-            "What to create. It may be of the same kind as one of the remedies.",
+            "The template of the object to create. It may be of the same kind as one of the remedies.",
             example={
                 "apiVersion": "remedies.example.com/v1",
                 "kind": "SwitchOnTemplate",
@@ -168,12 +168,14 @@ class Recovery(Wire):
     ]
     timeout: Annotated[
         Duration,
-        about("After this time a recovery that has not ended is overdue, which is told and stops nothing."),
+        about(
+            "Time after which an unfinished recovery is reported as overdue. Being overdue blocks nothing."
+        ),
     ] = "10m"
 
 
 class MaintenanceCondition(Wire):
-    """A node condition by which somebody says that they work on the node."""
+    """A node condition that shows that maintenance is in progress on the node."""
 
     type: Annotated[
         str,
@@ -185,11 +187,13 @@ class MaintenanceCondition(Wire):
             example="example.com/Maintenance",
         ),
     ]
-    status: Annotated[ConditionStatus, about("The status that says so.")] = ConditionStatus.TRUE
+    status: Annotated[ConditionStatus, about("The status that means maintenance.")] = ConditionStatus.TRUE
 
 
 class NodeHealthCheckSpec(Wire):
-    selector: Annotated[LabelSelector, about("The nodes this check watches. An empty selector is all nodes.")]
+    selector: Annotated[
+        LabelSelector, about("The nodes that this check watches. An empty selector selects all nodes.")
+    ]
     thresholds: Annotated[
         tuple[Threshold, ...],
         about(
@@ -199,15 +203,15 @@ class NodeHealthCheckSpec(Wire):
     remedies: Annotated[
         tuple[Remedy, ...],
         about(
-            "What is done about an unhealthy node: the first, and if that does not heal it the next; never"
-            " two at a time.",
+            "The remedies for an unhealthy node, in order of escalation: the first, then the next if the node"
+            " stays unhealthy. Only one is active at a time.",
             min_length=1,
             max_length=8,
             rules=(
                 Rule(
                     "self.all(one, self.exists_one(other, other.template.kind == one.template.kind"
                     " && other.template.apiVersion == one.template.apiVersion))",
-                    "each remedy must be of a kind of its own: remediations are told apart by kind and node",
+                    "each remedy must have a different kind: kind and node name identify a remediation",
                 ),
             ),
         ),
@@ -215,45 +219,49 @@ class NodeHealthCheckSpec(Wire):
     recovery: Annotated[
         Recovery | None,
         about(
-            "What is done once, after the last remedy is gone, when the node has been healthy for"
-            " healthyDelay: what was switched off for the isolation is switched on again. Absent for nothing."
+            "An action that runs once, after the remediation is gone and the node has been healthy for"
+            " healthyDelay. It switches on again what a remedy switched off to isolate the node. If absent,"
+            " no action runs."
         ),
     ] = None
     max_unhealthy: Annotated[
         Limit,
         about(
-            "At or above this many unhealthy nodes of this check, none of them is remediated.",
+            "At or above this many unhealthy nodes of this check, none of them is remediated. A percentage"
+            " above zero always allows one.",
             rules=(LIMIT_FORM,),
             example="30%",
         ),
     ] = "50%"
-    dry_run: Annotated[bool, about("Only say what would be done, for the nodes of this check.")] = False
-    pause: Annotated[Pause | None, about("While in force, no new action begins for its nodes.")] = None
+    dry_run: Annotated[bool, about("Only report actions for the nodes of this check.")] = False
+    pause: Annotated[
+        Pause | None, about("While it is active, no new action starts for the nodes of this check.")
+    ] = None
     maintenance: Annotated[
         tuple[MaintenanceCondition, ...],
-        about("Nodes that show one of these are left alone.", max_length=16, keys=("type",)),
+        about("No remediation starts on nodes with one of these conditions.", max_length=16, keys=("type",)),
     ] = ()
     healthy_delay: Annotated[
-        Duration, about("How long a node must stay healthy before its remediation is withdrawn.")
+        Duration, about("Time for which a node must be healthy before its remediation is deleted.")
     ] = "30s"
 
     @property
     def templates(self) -> tuple[TemplateReference, ...]:
-        """All that it names: of the remedies in their order, and of the recovery."""
+        """Return the templates of the remedies, in order, and of the recovery."""
         of_recovery = (self.recovery.template,) if self.recovery is not None else ()
         return (*(remedy.template for remedy in self.remedies), *of_recovery)
 
 
 class TargetReport(Wire):
-    """One node that is not simply healthy."""
+    """One node that is not healthy or has a remediation."""
 
     name: Annotated[str, about("The node.", max_length=253)]
     verdict: Annotated[
-        str, about("Suspect, Unhealthy, Held, Remediating, Unjudged or Vanished.", max_length=63)
+        str, about("Suspect, Unhealthy, Held, Remediating, Unjudged or Deleted.", max_length=63)
     ]
-    message: Annotated[str, about("Why, and what happens next.", max_length=1024)] = ""
+    message: Annotated[str, about("The reason, and the next step.", max_length=1024)] = ""
     remedy: Annotated[
-        int, about("Which of the remedies it has come to, counted from 1; 0 before the first.", ge=0)
+        int, about("The number of the current remedy, starting at 1; 0 before the first.", ge=0)
     ] = 0
 
 
@@ -271,25 +279,25 @@ class PastRemediation(Wire):
 
     node: Annotated[str, about("The node.", max_length=253)]
     kind: Annotated[str, about("The kind of the remediation.", max_length=63)]
-    began: Annotated[str, about("When it was created.", max_length=63)]
-    ended: Annotated[str, about("When the checker saw that it was gone.", max_length=63)]
+    began: Annotated[str, about("The time of its creation.", max_length=63)]
+    ended: Annotated[str, about("The time when the checker observed its deletion.", max_length=63)]
     outcome: Annotated[
         str,
         about(
-            "Healed; Escalated, for the next remedy; Withdrawn, as no check asked for it any more or somebody"
-            " deleted it; or Gone, with its node. A recovery that succeeded has Recovered."
-            " Contradicted, however it ended: the node's old boot ran after the release, so its workloads"
-            " may have run twice.",
+            "Healed. Escalated: the next remedy follows. Withdrawn: no check requested it any longer, or a"
+            " user deleted it. Gone: the node is deleted too. Recovered: a recovery that succeeded."
+            " Contradicted, regardless of the end: the node's old boot ran after the release, so its"
+            " workloads may have run twice.",
             max_length=63,
         ),
     ]
     ordered_by: Annotated[
-        str, about("Who ordered it; empty where the check asked by itself.", max_length=316)
+        str, about("The user who ordered it; empty if the check requested it.", max_length=316)
     ] = ""
 
 
 class RecoveryPhase(StrEnum):
-    PENDING = "Owed"
+    PENDING = "Pending"
     RUNNING = "Running"
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
@@ -297,38 +305,42 @@ class RecoveryPhase(StrEnum):
 
 
 class RecoveryReport(Wire):
-    """A recovery that is not over. It is written here before the remediation goes, so that none is lost."""
+    """An unfinished recovery. It is recorded before the remediation is deleted, so that none is lost."""
 
     node: Annotated[str, about("The node.", max_length=253)]
-    node_uid: Annotated[str, about("The very Node object.", max_length=63)] = msgspec.field(name="nodeUID")
+    node_uid: Annotated[str, about("The UID of the Node.", max_length=63)] = msgspec.field(name="nodeUID")
     phase: Annotated[
         RecoveryPhase,
         about(
-            "Owed before it begins; Running; Succeeded; Failed or Overdue, which wants a person."
-            " A failed or overdue one stays until it succeeds or somebody deletes its object."
+            "Pending: not started. Running. Succeeded. Failed or Overdue: a user must act. A failed or"
+            " overdue recovery stays listed until it succeeds or a user deletes its object."
         ),
     ]
-    since: Annotated[str, about("Since when it has been in this phase.", max_length=63)]
-    message: Annotated[str, about("What it waits for.", max_length=1024)] = ""
+    since: Annotated[str, about("The time when this phase started.", max_length=63)]
+    message: Annotated[str, about("The reason why it waits.", max_length=1024)] = ""
 
 
 class NodeHealthCheckStatus(Wire):
-    observed_generation: Annotated[int, about("The generation last acted upon.", ge=0)] = 0
+    observed_generation: Annotated[
+        int, about("The generation of the spec that this status is based on.", ge=0)
+    ] = 0
     targets: Annotated[int, about("Nodes selected.", ge=0)] = 0
     healthy: Annotated[int, about("Of these, healthy.", ge=0)] = 0
     remediating: Annotated[int, about("Of these, under remediation.", ge=0)] = 0
     reports: Annotated[
         tuple[TargetReport, ...],
-        about("The nodes that are not healthy, at most 50 of them.", max_length=50, keys=("name",)),
+        about(
+            "The nodes that are not healthy or have a remediation, at most 50.", max_length=50, keys=("name",)
+        ),
     ] = ()
     history: Annotated[
         tuple[PastRemediation, ...],
-        about("The last 20 remediations that have ended, the newest first.", max_length=20),
+        about("The last 20 remediations that have ended, newest first.", max_length=20),
     ] = ()
     recoveries: Annotated[
         tuple[RecoveryReport, ...],
         about(
-            "Recoveries that are owed, under way or not well.",
+            "Recoveries that are pending, running, failed or overdue.",
             max_length=MOST_RECOVERIES,
             keys=("node",),
         ),
@@ -344,7 +356,7 @@ class NodeHealthCheckStatus(Wire):
 
 
 class NodeHealthCheck(Wire):
-    """Watches nodes and asks for the remediation of those that stay unhealthy."""
+    """Watches nodes and requests remediations for nodes that stay unhealthy."""
 
     spec: NodeHealthCheckSpec
     metadata: ObjectMeta = ObjectMeta()

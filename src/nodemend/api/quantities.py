@@ -1,4 +1,4 @@
-"""Durations as people write them: "90s", "5m", "1h30m"."""
+"""Durations as users write them: "90s", "5m", "1h30m"."""
 
 import re
 from datetime import timedelta
@@ -10,10 +10,10 @@ DURATION_PATTERN: Final = r"^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$"
 _DURATION: Final = re.compile(r"(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
 
 
-# A check names a handful of them, and they are asked for whenever a node is judged.
+# A check has a few durations, and every evaluation of a node parses them.
 @lru_cache(maxsize=1024)
 def parse_duration(text: str) -> timedelta:
-    """Raises ValueError for what the pattern of the API would refuse, and for the empty string."""
+    """Raise ValueError for text that the pattern of the API refuses, and for the empty string."""
     found = _DURATION.fullmatch(text)
     if not text or found is None:
         raise ValueError(f"{text!r} is not a duration; write it like 90s, 5m or 1h30m")
@@ -22,7 +22,7 @@ def parse_duration(text: str) -> timedelta:
 
 
 def print_duration(value: timedelta) -> str:
-    """The shortest form that parses back to the same whole seconds."""
+    """Return the shortest form that parses to the same whole seconds."""
     seconds = int(value.total_seconds())
     hours, rest = divmod(seconds, 3600)
     minutes, seconds = divmod(rest, 60)

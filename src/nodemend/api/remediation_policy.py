@@ -1,6 +1,6 @@
-"""RemediationPolicy: what the whole cluster allows Nodemend to do.
+"""RemediationPolicy: the mode and the limits of remediation in the whole cluster.
 
-RemediationOrder: a person orders the remediation of one node now, without waiting for a threshold.
+RemediationOrder: a user orders the remediation of one node now, without waiting for a threshold.
 """
 
 from enum import StrEnum
@@ -16,7 +16,7 @@ class RemediationOrderSpec(Wire):
     by: Annotated[
         str,
         about(
-            "Who orders it: the user name of whoever writes this.",
+            "The user who orders it. It must be the name of the user who creates this object.",
             min_length=1,
             max_length=316,
             example="anna@example.com",
@@ -25,7 +25,7 @@ class RemediationOrderSpec(Wire):
     reason: Annotated[
         str,
         about(
-            "Why, for whoever asks later.",
+            "The reason, for the record.",
             min_length=1,
             max_length=1024,
             example="its disk is failing, CHG-7",
@@ -34,7 +34,7 @@ class RemediationOrderSpec(Wire):
     node_uid: Annotated[
         str,
         about(
-            "The UID of the Node. Another Node that takes its name is not meant.",
+            "The UID of the Node. The order does not apply to a later Node of the same name.",
             min_length=1,
             max_length=63,
             example="5f0c1d3e-0b6a-4c8e-9a53-6d2f1be3a7c4",
@@ -42,27 +42,27 @@ class RemediationOrderSpec(Wire):
     ] = msgspec.field(name="nodeUID")
     past_guard: Annotated[
         bool,
-        about("Let it past the limits of the storm guard, and past nothing else. Needs the verb override."),
+        about("Ignore the limits of the storm guard. All other checks still apply. Needs the verb override."),
     ] = False
 
 
 class RemediationOrder(Wire):
-    """Named like the node. Good for 15 minutes, or until the remediation is there. Delete it to undo it."""
+    """Named like the node. Valid for 15 minutes or until the remediation exists. Delete it to cancel it."""
 
     spec: Annotated[
         RemediationOrderSpec,
         about(
-            "What is ordered.",
-            rules=(Rule("self == oldSelf", "cannot be changed: take the order back, then give it anew"),),
+            "The order.",
+            rules=(Rule("self == oldSelf", "cannot be changed: delete the order, then create a new one"),),
         ),
     ]
     metadata: ObjectMeta = ObjectMeta()
 
 
 STORM: Final = condition_types.STORM
-ADMISSION_DOUBTED: Final = condition_types.ADMISSION_DOUBTED
-"""The condition that tells of an admission policy which is not in force, or not known to be."""
-"""The condition of a policy that outlives a leadership: its successor lets the storm settle anew."""
+"""The condition of the policy that is kept across leader terms: a new leader starts with a cooldown."""
+ADMISSION_POLICY_UNPROVEN: Final = condition_types.ADMISSION_POLICY_UNPROVEN
+"""The condition that is True if an admission policy is not in force, or not proven to be."""
 
 
 class Mode(StrEnum):
@@ -71,7 +71,7 @@ class Mode(StrEnum):
 
 
 class FailureDomains(Wire):
-    """Limits for each failure domain: what fails together may have one cause, which no reboot heals."""
+    """Limits for each failure domain. Nodes that fail together may have one cause, which no reboot fixes."""
 
     key: Annotated[
         str,
@@ -84,59 +84,68 @@ class FailureDomains(Wire):
         ),
     ] = "topology.kubernetes.io/zone"
     max_unhealthy: Annotated[
-        Limit, about("At or above this, nothing begins in that domain.", rules=(LIMIT_FORM,), example="30%")
+        Limit,
+        about(
+            "At or above this unhealthy count, no remediation starts in the domain.",
+            rules=(LIMIT_FORM,),
+            example="30%",
+        ),
     ] = "50%"
     min_nodes: Annotated[
         int,
-        about("Smaller domains have no such limit: one of one is no storm.", ge=1, le=1000),
+        about(
+            "maxUnhealthy does not apply to domains with fewer nodes: one node is not a storm.", ge=1, le=1000
+        ),
     ] = 4
     max_concurrent: Annotated[
-        int, about("How many nodes of one domain may be under remediation at once.", ge=1, le=100_000)
+        int,
+        about("Maximum number of nodes of one domain that are under remediation at once.", ge=1, le=100_000),
     ] = 5
 
 
 class LimitReading(StrEnum):
-    AT_LIMIT = "StopsAt"
-    ABOVE_LIMIT = "StopsAbove"
-    ALLOW_ONE = "SparesOne"
+    AT_LIMIT = "AtLimit"
+    ABOVE_LIMIT = "AboveLimit"
+    ALLOW_ONE = "AllowsOne"
 
 
 class MachinePolicy(Wire):
-    """How MachineHealthChecks are read, and what they may do."""
+    """The meaning of MachineHealthCheck fields, and the actions that these checks may take."""
 
     limit_reading: Annotated[
         LimitReading,
         about(
-            "What maxUnhealthy of a MachineHealthCheck means when it is just met. StopsAt: nothing begins any"
-            " more. StopsAbove: it still does, as Cluster API and OpenShift read it. SparesOne: as StopsAt,"
-            " but a share never stops for one machine alone, so that small groups are healed."
+            "The effect of maxUnhealthy of a MachineHealthCheck when the unhealthy count equals it. AtLimit:"
+            " no remediation starts. AboveLimit: remediations still start, as in Cluster API and OpenShift."
+            " AllowsOne: as AtLimit, but a percentage above zero always allows one unhealthy Machine, so that"
+            " small groups are remediated."
         ),
     ] = LimitReading.AT_LIMIT
     delete_machines: Annotated[
         bool,
         about(
-            "Whether a Machine may be deleted when its check has no template and its owner would replace it,"
-            " but does not read conditions. So it is with OpenShift's MachineSets."
+            "Delete an unhealthy Machine if its check has no template and its owner replaces deleted Machines"
+            " but ignores conditions, as OpenShift's MachineSets do."
         ),
     ] = False
     healthy_delay: Annotated[
         Duration | None,
         about(
-            "How long a node must have been Ready before the remediation of its Machine ends; absent for no"
-            " time at all."
+            "Time for which a node must have been Ready before the remediation of its Machine ends. If"
+            " absent, it ends as soon as the node is Ready."
         ),
     ] = None
 
 
 class RemediationPolicySpec(Wire):
     mode: Annotated[
-        Mode, about("DryRun only says what it would do. Act remediates. Without a policy it is DryRun.")
+        Mode, about("DryRun: only report actions. Act: remediate. Without a policy the mode is DryRun.")
     ] = Mode.DRY_RUN
-    pause: Annotated[Pause | None, about("While present, no new action begins anywhere.")] = None
+    pause: Annotated[Pause | None, about("While it is active, no new action starts in the cluster.")] = None
     max_concurrent: Annotated[
         int,
         about(
-            "How many nodes may be under remediation at once in the whole cluster, until their release.",
+            "Maximum number of nodes in the cluster that are under remediation and not yet released.",
             ge=1,
             le=100_000,
         ),
@@ -144,7 +153,8 @@ class RemediationPolicySpec(Wire):
     max_concurrent_percent: Annotated[
         int,
         about(
-            "The same as a share of all nodes under a check; the lesser counts, but one is always allowed.",
+            "The same as a percentage of all nodes under a check. The lower limit applies; the percentage"
+            " always allows one.",
             ge=1,
             le=100,
         ),
@@ -152,30 +162,28 @@ class RemediationPolicySpec(Wire):
     count_released: Annotated[
         bool,
         about(
-            "Whether a node whose workloads are released already counts for maxConcurrent until it is back."
-            " If not, a machine that stays broken keeps no other from being remediated. It counts as"
-            " unhealthy all the same."
+            "Count a node for maxConcurrent until it is back, even after its workloads are released. If"
+            " false, a machine that stays broken does not block the remediation of others. In both cases the"
+            " node counts as unhealthy."
         ),
     ] = False
     max_unhealthy: Annotated[
         Limit,
         about(
-            "At or above this many nodes that are not healthy, no remediation begins anywhere: such a storm"
-            " has one cause, and it is not the nodes.",
+            "At or above this count of nodes that are not known to be healthy, no remediation starts in the"
+            " cluster: the cause of such a storm is not in the nodes. A percentage above zero always allows"
+            " one.",
             rules=(LIMIT_FORM,),
             example="30%",
         ),
     ] = "40%"
     failure_domains: Annotated[
-        FailureDomains | None, about("Limits for each failure domain; absent for none.")
+        FailureDomains | None,
+        about("Limits for each failure domain. If absent, only the limits of the cluster apply."),
     ] = None
-    settle_time: Annotated[
-        Duration, about("How long nothing begins after a storm has ended. Nodes are then judged anew.")
-    ] = "5m"
-    min_interval: Annotated[Duration, about("The least time between the beginnings of two remediations.")] = (
-        "10s"
-    )
-    machines: Annotated[MachinePolicy, about("What holds for MachineHealthChecks.")] = MachinePolicy()
+    settle_time: Annotated[Duration, about("Cooldown after a storm, in which no remediation starts.")] = "5m"
+    min_interval: Annotated[Duration, about("Minimum time between the starts of two remediations.")] = "10s"
+    machines: Annotated[MachinePolicy, about("Settings for MachineHealthChecks.")] = MachinePolicy()
 
 
 class MachineRemediation(Wire):
@@ -183,46 +191,50 @@ class MachineRemediation(Wire):
 
     machine: Annotated[str, about("The Machine, by its namespace and name.", max_length=317)]
     uid: Annotated[str, about("Its UID.", max_length=63)]
-    check: Annotated[str, about("The check that asked, in the same namespace.", max_length=253)]
+    check: Annotated[str, about("The check that requested it, in the same namespace.", max_length=253)]
     kind: Annotated[
         str,
         about(
-            "The kind of the remediation; OwnerRemediation where the owner was asked to replace the Machine,"
-            " MachineDeletion where we deleted it.",
+            "The kind of the remediation; OwnerRemediation if Nodemend requested a replacement from the"
+            " owner, MachineDeletion if Nodemend deleted the Machine.",
             max_length=63,
         ),
     ]
-    began: Annotated[str, about("When it was asked for.", max_length=63)]
-    node: Annotated[str, about("Its node; empty where it had none yet.", max_length=253)] = ""
-    ended: Annotated[str, about("When the checker saw that it was over; empty before.", max_length=63)] = ""
+    began: Annotated[str, about("The time of the request.", max_length=63)]
+    node: Annotated[str, about("Its node; empty if it had no node yet.", max_length=253)] = ""
+    ended: Annotated[
+        str, about("The time when the checker observed its end; empty before that.", max_length=63)
+    ] = ""
     outcome: Annotated[
         str,
         about(
-            "Healed; Gone, with its Machine, as when that is replaced; or Withdrawn, while it was still"
-            " unhealthy; Contradicted, however it ended: the node's old boot ran after the release; empty"
-            " before it has ended.",
+            "Healed. Gone: the Machine is deleted too, as after its replacement. Withdrawn: it ended while"
+            " the Machine was still unhealthy. Contradicted, regardless of the end: the node's old boot ran"
+            " after the release. Empty until the remediation ends.",
             max_length=63,
         ),
     ] = ""
 
 
 class RemediationPolicyStatus(Wire):
-    observed_generation: Annotated[int, about("The generation last acted upon.", ge=0)] = 0
+    observed_generation: Annotated[
+        int, about("The generation of the spec that this status is based on.", ge=0)
+    ] = 0
     targets: Annotated[int, about("Nodes under a check.", ge=0)] = 0
-    unhealthy: Annotated[int, about("Of these, not provably healthy.", ge=0)] = 0
+    unhealthy: Annotated[int, about("Of these, not known to be healthy.", ge=0)] = 0
     remediating: Annotated[int, about("Of these, under remediation.", ge=0)] = 0
     conditions: Annotated[
         tuple[Condition, ...],
-        about("DryRun, Paused, Storm, AdmissionDoubted.", max_length=16, keys=("type",)),
+        about("DryRun, Paused, Storm, AdmissionPolicyUnproven.", max_length=16, keys=("type",)),
     ] = ()
     machine_history: Annotated[
         tuple[MachineRemediation, ...],
-        about("The last 50 remediations of Machines that began, the newest first.", max_length=50),
+        about("The last 50 remediations of Machines that started, newest first.", max_length=50),
     ] = ()
 
 
 class RemediationPolicy(Wire):
-    """The cluster-wide guard. There is one, and its name is `cluster`."""
+    """The cluster-wide guard. A cluster has one, with the name `cluster`."""
 
     RULES: ClassVar = (
         Rule(

@@ -1,4 +1,4 @@
-"""Every resource we name: group, version, kind, plural, scope."""
+"""All resources that Nodemend uses: group, version, kind, plural, scope."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Resource(msgspec.Struct, frozen=True):
-    """Where objects of one kind live."""
+    """One resource of the Kubernetes API."""
 
     group: str
     version: str
@@ -85,10 +85,10 @@ METAL3_REMEDIATION_TEMPLATE: Final = Resource(
 CAPM3_REMEDIATION: Final = Resource(
     "infrastructure.cluster.x-k8s.io", "v1beta1", "Metal3Remediation", "metal3remediations"
 )
-"""CAPM3's own, of the same name."""
+"""CAPM3's kind of the same name."""
 BARE_METAL_HOST: Final = Resource("metal3.io", "v1alpha1", "BareMetalHost", "baremetalhosts")
 
 MACHINE_HEALTH_CHECK: Final = Resource(
     "cluster.x-k8s.io", "v1beta1", "MachineHealthCheck", "machinehealthchecks"
 )
-"""As our own definition of it has it stored."""
+"""In the version that Nodemend's own definition stores."""

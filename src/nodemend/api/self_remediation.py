@@ -1,10 +1,9 @@
-"""SelfRemediation: a node ends itself by its watchdog, and everybody else knows when it has.
+"""SelfRemediation: a node resets itself by its watchdog, and Nodemend proves from outside that it has.
 
-Then its workloads are released, by a new boot that it reports (E2) or by time (E4).
+Then Nodemend releases its workloads. The proof is a new boot that the node reports (E2), or time (E4).
 
-What the API server refuses to let happen to a SelfRemediation, whoever writes.
-
-These stand at the root of the schema: a status that is left out of a write must not slip past them.
+The API server applies the CEL rules to every writer. The rules are at the root of the schema: a rule on the
+status would not apply to a write that omits the status.
 """
 
 from enum import StrEnum
@@ -38,12 +37,12 @@ _CONTRADICTED_BEFORE: Final = "oldSelf.?status.?contradicted.orValue(false)"
 _ON_THE_TARGET: Final = (
     Rule(
         "has(self.spec) == has(oldSelf.spec)",
-        "cannot be added or removed: it may be under way; delete this, and change the template",
+        "cannot be added or removed: it may be in progress; delete this object and change the template",
         field=".spec",
     ),
     Rule(
         f"{_EPOCH} >= {_EPOCH_BEFORE}",
-        "must not fall: a later leadership has written here, so this writer no longer leads",
+        "must not decrease: a later leader has written this status, so this writer no longer leads",
         field=".status.epoch",
     ),
     Rule(
@@ -54,13 +53,13 @@ _ON_THE_TARGET: Final = (
     Rule(
         f"{_BOOT_BEFORE} in ['', {_BOOT}]"
         f" || ({_BOOT} != '' && !{_EVIDENCE_BEFORE} && !{_EVIDENCE} && !{_MARKED})",
-        "cannot be removed, nor changed while it is marked or there is evidence: these are for one boot",
+        "cannot be removed, nor changed once it is marked or evidence is recorded: both are for one boot",
         field=".status.bootID",
     ),
     Rule(
-        # Written as the rule above: through `!=` the API server cannot see how long strings may be.
+        # `in`, as in the rule above: with `!=` the API server's cost estimate ignores the string limits.
         f"!{_CONTRADICTED_BEFORE} || {_CONTRADICTED} || !({_BOOT_BEFORE} in ['', {_BOOT}])",
-        "cannot go back to false for the same boot",
+        "cannot be reset to false for the same boot",
         field=".status.contradicted",
     ),
 )
@@ -78,7 +77,7 @@ _ON_THE_RELEASE: Final = (
     ),
     Rule(
         f"!{_RELEASED_BEFORE} || {_RELEASED}",
-        "cannot go back to false: what was released stays released",
+        "cannot be reset to false: a release is never undone",
         field=".status.released",
     ),
     Rule(
@@ -100,7 +99,7 @@ _ON_THE_RELEASE: Final = (
     ),
     Rule(
         f"!{_EVIDENCE} || !{_EVIDENCE_BEFORE} || self.status.evidence == oldSelf.status.evidence",
-        "cannot be changed: it is recorded once, and forgotten before there is other evidence",
+        "cannot be changed: evidence is recorded once, and removed before other evidence is recorded",
         field=".status.evidence",
     ),
     Rule(
@@ -114,34 +113,34 @@ RULES: Final = (*_ON_THE_TARGET, *_ON_THE_RELEASE)
 
 
 class SelfRemediationPhase(StrEnum):
-    """For people, but for one thing: from FENCING on a marker may be on the Lease."""
+    """The current phase. From FENCING on, a marker may be on the Lease, so Nodemend reads the phase too."""
 
     PENDING = "Pending"
     FENCING = "Fencing"
     RELEASING = "Releasing"
     RECOVERING = "Recovering"
     CONTRADICTED = "Contradicted"
-    """Its workloads are released, and the boot that was vouched to be over runs: they may run twice."""
+    """The workloads are released, but the boot that was proven to be over runs: workloads may run twice."""
     SUCCEEDED = "Succeeded"
 
 
 class Weakness(StrEnum):
-    """What makes a time proof weaker, and is not believed unless an admin accepts it by name."""
+    """A property that weakens a time proof. Nodemend refuses the proof unless an admin accepts the name."""
 
     NO_BOOT_GATE = "NoBootGate"
-    """A new boot may run the node's pods before anybody knows of it."""
+    """A new boot may run the node's pods before Nodemend knows of it."""
     SOFTWARE_WATCHDOG = "SoftwareWatchdog"
-    """It hangs with the kernel that it should reset."""
+    """The watchdog is part of the kernel that it must reset, and hangs with it."""
     UNTESTED_WATCHDOG = "UntestedWatchdog"
-    """It was never seen to reset its machine: its chip may be wired to nothing, or told to do nothing."""
+    """No reset by the watchdog was observed. Its chip may not be wired, or be configured to do nothing."""
 
 
 class SelfRemediationSpec(Wire):
     safe_time_seconds: Annotated[
         int,
         about(
-            "How long to wait for a proof by time. 0 is what the node's own times prove; less than that is "
-            "refused, not raised.",
+            "Seconds to wait for a proof by time; 0 for the least that the times of the node prove. Less "
+            "than that is refused, not raised.",
             ge=0,
             le=86_400,
         ),
@@ -150,68 +149,74 @@ class SelfRemediationSpec(Wire):
         tuple[Weakness, ...],
         about(
             "Weaknesses of nodes that you accept. NoBootGate: a node that comes back may run its pods before "
-            "anybody knows of it. SoftwareWatchdog: a kernel that hangs may never be reset. "
-            "UntestedWatchdog: a device that nobody has seen reset its machine may never do so.",
+            "Nodemend knows of it. SoftwareWatchdog: a kernel that hangs may never be reset. "
+            "UntestedWatchdog: a device without an observed reset may never reset its machine.",
             max_length=3,
         ),
     ] = ()
 
 
 class MarkedLease(Wire):
-    """The Lease on which our marker was seen. Another version, by the same boot, begins the proof anew."""
+    """The Lease on which Nodemend's marker was observed. If its version changes, the proof restarts."""
 
-    uid: Annotated[str, about("The very Lease.", min_length=1, max_length=63, example=NODE_UID)]
-    version: Annotated[str, about("Its version with the marker on it.", min_length=1, max_length=64)]
+    uid: Annotated[str, about("The UID of the Lease.", min_length=1, max_length=63, example=NODE_UID)]
+    version: Annotated[str, about("Its resourceVersion with the marker.", min_length=1, max_length=64)]
 
 
 class ProvenPeer(Wire):
-    """For how long one peer cannot have kept the node alive."""
+    """The time for which one peer cannot have kept the node alive."""
 
-    name: Annotated[str, about("The peer's node.", min_length=1, max_length=253)]
-    node_uid: Annotated[str, about("The very node.", min_length=1, max_length=63, example=NODE_UID)] = (
-        msgspec.field(name="nodeUID")
-    )
-    boot_id: Annotated[str, about("Its boot.", min_length=1, max_length=128, example=BOOT_ID)] = (
+    name: Annotated[str, about("The name of the peer's Node.", min_length=1, max_length=253)]
+    node_uid: Annotated[
+        str, about("The UID of that Node.", min_length=1, max_length=63, example=NODE_UID)
+    ] = msgspec.field(name="nodeUID")
+    boot_id: Annotated[str, about("The peer's boot ID.", min_length=1, max_length=128, example=BOOT_ID)] = (
         msgspec.field(name="bootID")
     )
-    acknowledged: Annotated[int, about("Its last acknowledged renewal when this began.", ge=0)]
-    milliseconds: Annotated[int, about("Since then, without a lapse.", ge=0)] = 0
+    acknowledged: Annotated[int, about("The peer's last acknowledged renewal when the count started.", ge=0)]
+    milliseconds: Annotated[int, about("Milliseconds counted since then, without a gap.", ge=0)] = 0
 
 
 class SelfRemediationStatus(Wire):
-    observed_generation: Annotated[int, about("The generation last acted upon.", ge=0)] = 0
-    epoch: Annotated[int, about("The leadership that wrote this. A lower one is refused.", ge=0)] = 0
-    phase: Annotated[SelfRemediationPhase, about("Where it stands, for people.")] = (
-        SelfRemediationPhase.PENDING
-    )
-    message: Annotated[str, about("What it waits for, and what would change that.", max_length=1024)] = ""
-    node_name: Annotated[str, about("The node under remediation.", max_length=253)] = ""
-    node_uid: Annotated[str, about("The very node.", max_length=63, example=NODE_UID)] = msgspec.field(
+    observed_generation: Annotated[
+        int, about("The generation of the spec that this status is based on.", ge=0)
+    ] = 0
+    epoch: Annotated[
+        int,
+        about("The epoch of the leader that wrote this status. Writes with a lower one are refused.", ge=0),
+    ] = 0
+    phase: Annotated[SelfRemediationPhase, about("The current phase.")] = SelfRemediationPhase.PENDING
+    message: Annotated[str, about("The reason why it waits, and how to resolve that.", max_length=1024)] = ""
+    node_name: Annotated[str, about("The name of the Node under remediation.", max_length=253)] = ""
+    node_uid: Annotated[str, about("The UID of that Node.", max_length=63, example=NODE_UID)] = msgspec.field(
         name="nodeUID", default=""
     )
-    boot_id: Annotated[str, about("The boot that must end.", max_length=128, example=BOOT_ID)] = (
+    boot_id: Annotated[str, about("The ID of the boot that must end.", max_length=128, example=BOOT_ID)] = (
         msgspec.field(name="bootID", default="")
     )
     hardware_id: HardwareId = msgspec.field(name="hardwareID", default="")
-    marked: Annotated[MarkedLease | None, about("Where our marker was seen.")] = None
+    marked: Annotated[MarkedLease | None, about("The Lease on which Nodemend's marker was observed.")] = None
     proven: Annotated[
         tuple[ProvenPeer, ...],
         about(
-            "What was counted so far, for each peer of the node.",
+            "The time counted so far, for each peer of the node.",
             max_length=MOST_LISTS * MOST_PROPOSED,
             keys=("name",),
         ),
     ] = ()
-    proven_seconds: Annotated[int, about("For so long enough of its peers are covered.", ge=0)] = 0
+    proven_seconds: Annotated[int, about("Seconds for which enough peers of the node are covered.", ge=0)] = 0
     safe_time_seconds: Annotated[
-        int, about("So many prove that the boot is over; 0 while that is not known.", ge=0)
+        int, about("Seconds that prove that the boot is over; 0 if unknown.", ge=0)
     ] = 0
     contradicted: Annotated[
-        bool, about("This boot spoke after it was proven to be over: time proves nothing for it any more.")
+        bool,
+        about("The boot was active after a proof that it was over. Time proves nothing for it any longer."),
     ] = False
-    evidence: Annotated[Evidence | None, about("What the release rests on, recorded before it.")] = None
-    tainted: Annotated[bool, about("Our out-of-service taint was asked for and may be on the node.")] = False
-    released: Annotated[bool, about("Its pods and volumes are gone from the node.")] = False
+    evidence: Annotated[Evidence | None, about("The evidence for the release, recorded before it.")] = None
+    tainted: Annotated[
+        bool, about("The release has started: Nodemend's out-of-service taint may be on the Node.")
+    ] = False
+    released: Annotated[bool, about("All pods and volumes have left the node.")] = False
     pods_left: Annotated[int, about("Pods still bound to the node.", ge=0)] = 0
     attachments_left: Annotated[int, about("Volumes still attached to the node.", ge=0)] = 0
     conditions: Annotated[
@@ -225,7 +230,7 @@ class SelfRemediationStatus(Wire):
 
 
 class SelfRemediation(Wire):
-    """One attempt to heal one node by its own watchdog. Named like the node, or like its Machine."""
+    """Heals one node by a reset through its own watchdog. Named like the node, or like its Machine."""
 
     RULES: ClassVar = RULES
 
@@ -233,11 +238,11 @@ class SelfRemediation(Wire):
     spec: Annotated[
         SelfRemediationSpec,
         about(
-            "What is to be done.",
+            "The settings of the remediation.",
             rules=(
                 Rule(
                     "self == oldSelf",
-                    "cannot be changed: it may be under way; delete this, and change the template",
+                    "cannot be changed: it may be in progress; delete this object and change the template",
                 ),
             ),
         ),
@@ -246,19 +251,19 @@ class SelfRemediation(Wire):
 
 
 class TemplatedSelfSpec(Wire):
-    """A remediation to be."""
+    """The content of a remediation that is created from the template."""
 
-    spec: Annotated[SelfRemediationSpec, about("The spec of each remediation made from this.")] = (
-        SelfRemediationSpec()
-    )
+    spec: Annotated[
+        SelfRemediationSpec, about("The spec of each remediation created from this template.")
+    ] = SelfRemediationSpec()
 
 
 class SelfRemediationTemplateSpec(Wire):
-    template: Annotated[TemplatedSelfSpec, about("What each remediation starts as.")] = TemplatedSelfSpec()
+    template: Annotated[TemplatedSelfSpec, about("The content of each remediation.")] = TemplatedSelfSpec()
 
 
 class SelfRemediationTemplate(Wire):
-    """From which health checks make SelfRemediations."""
+    """The template from which health checks create SelfRemediations."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: SelfRemediationTemplateSpec = SelfRemediationTemplateSpec()

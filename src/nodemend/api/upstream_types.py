@@ -1,16 +1,10 @@
-"""The parts of Pods and VolumeAttachments that tell what is still on a node.
+"""Types of other projects, with only the fields that Nodemend reads or writes.
 
-The parts of metal3's BareMetalHost that a power cycle rests on.
-
-Kubernetes' CertificateSigningRequest, as far as we read and write it.
-
-Event of events.k8s.io, as we write it.
-
-Lease of coordination.k8s.io, as far as we read it.
-
-The parts of a Machine, of either project, by which its host is found and it is replaced.
-
-The parts of a Node that decisions rest on, for reads that go to the API server itself.
+- Pods and VolumeAttachments, for what is still on a node
+- BareMetalHosts of metal3, for power cycles
+- CertificateSigningRequests, Events (events.k8s.io) and Leases (coordination.k8s.io)
+- Machines of Cluster API and OpenShift, for the host of a Machine and for its replacement
+- Nodes, for decisions on live reads from the API server
 """
 
 from enum import StrEnum
@@ -23,7 +17,7 @@ from nodemend.api.meta import ConditionStatus, ObjectMeta, Wire
 
 
 class Consumer(Wire):
-    """Who uses the host."""
+    """The object that uses the host."""
 
     kind: str = ""
     name: str = ""
@@ -48,7 +42,7 @@ class HostCondition(Wire):
 
 
 class BareMetalHostStatus(Wire):
-    # Absent is not off: an operator that has not looked yet has written nothing.
+    # Absent is not off: its operator has not yet written a power state.
     powered_on: bool | None = None
     operational_status: str = ""
     error_type: str = ""
@@ -65,7 +59,7 @@ class BareMetalHost(Wire):
 
     @property
     def holds(self) -> tuple[str, ...]:
-        """The keys of all holds on it, whoever's."""
+        """The annotation keys of all power-off requests on the host, of all clients."""
         return tuple(key for key in self.metadata.annotations if key.startswith(well_known.HOLD_PREFIX))
 
     def condition(self, type_: str) -> HostCondition | None:
@@ -73,7 +67,7 @@ class BareMetalHost(Wire):
 
 
 class CertificateSigningRequestSpec(Wire):
-    """`username` and `extra` are the API server's own words about whoever made it."""
+    """The API server itself writes `username` and `extra`, which identify the requester."""
 
     request: str = ""
     """PKCS#10, as PEM in base64."""
@@ -114,7 +108,7 @@ class EventType(StrEnum):
 
 
 class ObjectReference(Wire):
-    """The very object that an event is about."""
+    """The object that an event is about."""
 
     api_version: str
     kind: str
@@ -129,7 +123,7 @@ class EventSeries(Wire):
 
 
 class Event(Wire):
-    """Something that happened to an object, for people to read."""
+    """An event about an object, for users."""
 
     api_version: str
     kind: str
@@ -155,14 +149,14 @@ class LeaseSpec(Wire):
 
 
 class Lease(Wire):
-    """Who holds something, and when they last said so."""
+    """A lock with its holder and the time of the last renewal."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: LeaseSpec = LeaseSpec()
 
 
 class InfrastructureReference(Wire):
-    """By `api_version` in the older form, by `api_group` in the newer."""
+    """The older form has `api_version`, the newer form has `api_group`."""
 
     kind: str = ""
     name: str = ""
@@ -181,7 +175,7 @@ class MachineSpec(Wire):
 
 
 class MachineNodeInfo(Wire):
-    """What Cluster API copies from the Node that it found in the Machine's own cluster."""
+    """Fields that Cluster API copies from the Machine's Node in its workload cluster."""
 
     system_uuid: str = msgspec.field(name="systemUUID", default="")
 
@@ -189,7 +183,7 @@ class MachineNodeInfo(Wire):
 class MachineStatus(Wire):
     node_ref: NodeReference | None = None
     node_info: MachineNodeInfo | None = None
-    # As they are: they are written back whole, with those of others.
+    # Undecoded: Nodemend writes the list back as a whole, with the conditions of other writers.
     conditions: tuple[dict[str, Any], ...] = ()
 
 
@@ -200,12 +194,12 @@ class Machine(Wire):
 
     @property
     def node(self) -> str:
-        """The name of its node; empty while it has none."""
+        """The name of its Node; empty if it has no Node."""
         return self.status.node_ref.name if self.status.node_ref else ""
 
     @property
     def system_uuid(self) -> str:
-        """Of its node, where that is known."""
+        """The system UUID of its Node; empty if unknown."""
         return self.status.node_info.system_uuid if self.status.node_info else ""
 
 
@@ -233,7 +227,7 @@ class NodeSpec(Wire):
 
 class NodeCondition(Wire):
     type: str
-    # Not an enum: a status that nobody has heard of must not make the Node unreadable.
+    # Not an enum: an unknown status must not make the whole Node invalid.
     status: str
     reason: str = ""
     last_transition_time: str | None = None
@@ -257,7 +251,7 @@ class Node(Wire):
 
     @property
     def ready(self) -> ConditionStatus:
-        """Anything but a plain True or False is Unknown."""
+        """The status of Ready. Any value except True and False is Unknown."""
         said = next((c.status for c in self.status.conditions if c.type == "Ready"), "")
         return ConditionStatus(said) if said in ("True", "False") else ConditionStatus.UNKNOWN
 
@@ -274,7 +268,7 @@ class ClaimSource(Wire):
 
 
 class EphemeralSource(Wire):
-    """A claim is made for the pod, named after it and the volume."""
+    """An ephemeral volume. Its claim is named after the pod and the volume."""
 
 
 class PodVolume(Wire):
@@ -300,7 +294,7 @@ class Pod(Wire):
 
     @property
     def claims(self) -> tuple[str, ...]:
-        """The names of its PersistentVolumeClaims, in its namespace."""
+        """The names of the pod's PersistentVolumeClaims, in its namespace."""
         return tuple(
             one.persistent_volume_claim.claim_name
             if one.persistent_volume_claim

@@ -1,6 +1,6 @@
 """Forms and bounds of values that nodes, peers and other clusters write.
 
-A value outside its form makes the document around it unreadable, and only that document. The patterns end in
+A value that violates its form makes the document that contains it invalid, and no other. The patterns end in
 `\\Z`: `$` would also match before a line break.
 """
 
@@ -29,7 +29,7 @@ _ADDRESS: Final = rf"\A({_HOST}):({_PORT})\Z"
 _NUMERIC_END: Final = re.compile(r"(?:\A|\.)[0-9]+\Z")
 
 NodeName = Annotated[str, Meta(pattern=rf"\A{_SUBDOMAIN}\Z", min_length=1, max_length=LONGEST_NAME)]
-"""A DNS subdomain, as the API server wants it."""
+"""A DNS subdomain, as the API server requires."""
 Uid = Annotated[str, Meta(pattern=_IDENTIFIER, min_length=1, max_length=LONGEST_UID)]
 """The API server gives UUIDs. No reader depends on that form."""
 BootId = Annotated[str, Meta(pattern=_IDENTIFIER, min_length=1, max_length=LONGEST_BOOT_ID)]
@@ -46,7 +46,7 @@ _NAME_PATTERN: Final = re.compile(rf"\A{_SUBDOMAIN}\Z")
 
 @dataclass(frozen=True, slots=True)
 class PeerAddress:
-    """Where an agent answers. `host` has no brackets."""
+    """The address of an agent. `host` has no brackets."""
 
     host: str
     port: int
@@ -66,10 +66,10 @@ def parse_address(text: str) -> PeerAddress | None:
     host, port = found[1], int(found[2])
     try:
         if host.startswith("["):
-            # As it is written: Pythons do not agree on how to print an IPv4 address inside.
+            # Keep the text: versions of Python print an embedded IPv4 address differently.
             IPv6Address(host[1:-1])
             return PeerAddress(host[1:-1].lower(), port)
-        # A name whose last label is a number is an IPv4 address or nothing: resolvers read 0177.1 as one.
+        # If the last label is a number, the host must be an IPv4 address: resolvers read 0177.1 as one.
         return PeerAddress(str(IPv4Address(host)) if _NUMERIC_END.search(host) else host, port)
     except AddressValueError:
         return None

@@ -2,7 +2,7 @@
 
 Decide whether a node could reset itself and be released by time, from its agent's current report.
 
-Pure: decide/ contains the rules.
+Pure: protocol.timing and safety.time_proof contain the rules.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,8 +29,7 @@ from nodemend.records.live_reads import project
 from nodemend.remediation.self_fencing.peer_assignment import SILENT_AFTER
 from nodemend.rules.request import matches
 from nodemend.safety.facts import Present, ReadResult
-from nodemend.safety.self_fencing_holds import NoTimeProof
-from nodemend.safety.time_proof import DEFAULT_ASSUMPTIONS, enough, needed_for
+from nodemend.safety.time_proof import DEFAULT_ASSUMPTIONS, NoTimeProof, enough, needed_for
 
 _CONTACTS_MISSED: Final = 2
 """Number of contact ages (K) without a renewal after which an agent counts as silent.
@@ -39,7 +38,7 @@ An agent renews its Lease three times per K.
 """
 
 
-def take_marker_off(node: str, system_namespace: str) -> str:
+def remove_marker_command(node: str, system_namespace: str) -> str:
     """Return the kubectl command with which a user removes the marker.
 
     It impersonates the remediator, because an admission policy of Nodemend lets only the remediator change a
@@ -50,9 +49,9 @@ def take_marker_off(node: str, system_namespace: str) -> str:
 
 
 class AgentReadiness(StrEnum):
-    SPEAKS = "speaks"
+    REPORTING = "reporting"
     SILENT = "silent"
-    UNREAD = "unread"
+    INVALID = "invalid"
     NONE = "none"
 
 
@@ -87,8 +86,8 @@ class AgentInfo:
     @property
     def state(self) -> AgentReadiness:
         if self.report is None:
-            return AgentReadiness.UNREAD
-        return AgentReadiness.SILENT if self.silent else AgentReadiness.SPEAKS
+            return AgentReadiness.INVALID
+        return AgentReadiness.SILENT if self.silent else AgentReadiness.REPORTING
 
     @property
     def certificate(self) -> CertificateStanding | None:
@@ -171,7 +170,7 @@ def spell_times(watchdog: WatchdogReport) -> str:
     return f"W {watchdog.written:g} s written, {watchdog.effective:g} s effective"
 
 
-_SEE_AGENT_LOG: Final = "Look at what its agent logs."
+_SEE_AGENT_LOG: Final = "Read the log of its agent."
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,14 +252,17 @@ def evaluate_prospect(
 ) -> Prospect:
     """Evaluate a node's self-fencing. The last argument has the nodes whose agents report now."""
     if agent is None:
-        return NoRelease("no agent of ours has ever run there", "Install the agent there before it fails.")
+        return NoRelease("Nodemend's agent has never run there", "Install the agent there before it fails.")
     report = agent.report
     if report is None:
-        return NoRelease(f"what its agent has reported cannot be read: {agent.problem}", _SEE_AGENT_LOG)
+        return NoRelease(f"the report of its agent cannot be read: {agent.problem}", _SEE_AGENT_LOG)
     if report.node_uid != node.uid:
         return NoRelease("its agent's Lease is of another Node of that name", _SEE_AGENT_LOG)
     if node.boot_id not in ("", report.boot_id) and report.held_back:
-        return OnlyNewBoot("its boot gate holds a new boot back", "That new boot is evidence enough (E2).")
+        return OnlyNewBoot(
+            "its boot gate keeps the kubelet of a new boot from starting",
+            "That new boot is evidence enough (E2).",
+        )
     if node.boot_id not in ("", report.boot_id):
         return NoRelease("its agent's Lease and its Node name different boots", _SEE_AGENT_LOG)
     if report.watchdog.effective <= 0:
@@ -277,7 +279,8 @@ def _by_peers(report: AgentReport, speaking: AbstractSet[str]) -> OnlyNewBoot | 
     if enough(speaking, report.peers, DEFAULT_ASSUMPTIONS.byzantine_peers):
         return None
     return OnlyNewBoot(
-        "too few of its peers have a living agent now", "It is possible again when their agents speak."
+        "too few of its peers have an agent that reports now",
+        "It becomes possible again when their agents renew their Leases.",
     )
 
 

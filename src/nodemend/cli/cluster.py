@@ -223,7 +223,7 @@ class Cluster:
             case Unknown(why):
                 raise CommandFailure(
                     ExitCode.NO_ANSWER,
-                    f"the cluster did not say whether it took the change: {why}.",
+                    f"it is unknown whether the change was applied: {why}.",
                     "before you try again: kubectl mend status",
                 )
             case _:
@@ -234,8 +234,8 @@ class Cluster:
         review = await self.write(ask_name(MANAGER), SelfSubjectReview)
         if isinstance(review, SelfSubjectReview) and review.status.user_info.username:
             return review.status.user_info.username
-        why = review.message if isinstance(review, Refused) else "it did not say"
-        raise CommandFailure(ExitCode.WRONG, f"the API server does not tell who you are: {why}.")
+        why = review.message if isinstance(review, Refused) else "the response has no user name"
+        raise CommandFailure(ExitCode.WRONG, f"the API server did not return your user name: {why}.")
 
     async def may(self, verb: str, resource: Resource, namespace: str = "", name: str = "") -> bool:
         review = await self.write(ask_right(verb, resource, namespace, name, MANAGER), AccessReview)
@@ -251,7 +251,7 @@ def _failed(failure: Refused | Unreachable | ServerFault | Undecodable) -> Absen
         case Refused(reason=Reason.NOT_FOUND):
             return Absent()
         case Refused(reason=Reason.UNAUTHORIZED, message=why):
-            raise CommandFailure(ExitCode.WRONG, f"the API server does not know you: {why}.")
+            raise CommandFailure(ExitCode.WRONG, f"the API server rejected your credentials: {why}.")
         case Refused(message=why) | Undecodable(why):
             return Unreadable(why)
         case Unreachable(why):
@@ -293,7 +293,7 @@ class EtcdHosts:
 
     @property
     def note(self) -> str:
-        return f"Pods of etcd cannot be read ({self.unread}): labels alone tell who is the control plane."
+        return f"Pods of etcd cannot be read ({self.unread}): only labels identify the control plane."
 
 
 async def find_etcd_hosts(cluster: Cluster) -> EtcdHosts:
@@ -314,7 +314,7 @@ _DEFAULT_DURATION: Final = 15
 class LeaderState(StrEnum):
     ALIVE = "Alive"
     SILENT = "Silent"
-    NO_HOLDER = "Nobody"
+    NO_HOLDER = "NoHolder"
     NEVER = "Never"
     UNKNOWN = "Unknown"
 
@@ -342,11 +342,11 @@ class LeaderView:
                 ago = spell_seconds(self.renewed_ago or 0.0)
                 return f"{self.component}: {self.holder} led, but has been silent for {ago}"
             case LeaderState.NO_HOLDER:
-                return f"{self.component}: nobody leads"
+                return f"{self.component}: no replica leads"
             case LeaderState.NEVER:
-                return f"{self.component}: nobody has ever led; is it installed?"
+                return f"{self.component}: no replica has ever led; it may not be installed"
             case LeaderState.UNKNOWN:
-                return f"{self.component}: cannot be told: {self.why}"
+                return f"{self.component}: cannot be read: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,7 +399,7 @@ def unread_leaders(leaders: Iterable[LeaderView]) -> Iterator[str]:
     """Yield a sentence for each component whose state is unknown."""
     for leader in leaders:
         if leader.state is LeaderState.UNKNOWN:
-            yield f"Whether the {leader.component} lives cannot be read: {leader.why}."
+            yield f"The leader of the {leader.component} cannot be read: {leader.why}."
 
 
 async def _see(cluster: Cluster, component: str) -> LeaseReading:

@@ -33,7 +33,7 @@ from nodemend.safety.facts import Absent, LeaseFacts, PolicyFacts, Present, Read
 from nodemend.safety.guard import in_flight_guard
 from nodemend.safety.holds import (
     ConfirmationForOther,
-    ConfirmationOutlived,
+    ConfirmationOutdated,
     Hold,
     HoldReason,
     KubeletActive,
@@ -134,7 +134,7 @@ def check_confirmation(facts: ConfirmFacts, reason: str) -> Confirmation | Confi
             )
             if isinstance(confirmed, Confirmed):
                 return confirmation
-            return ConfirmRefusal(_say(confirmed), f"look at the machine again; {hint} tells more.")
+            return ConfirmRefusal(_say(confirmed), f"check the machine again; {hint} shows more.")
 
 
 def silence(facts: ConfirmFacts, lease: Lease) -> float:
@@ -154,11 +154,11 @@ def _refuse_state(remediation: ManualRemediation) -> ConfirmRefusal | None:
         return ConfirmRefusal(f"The remediation of {node} is ending.", f"kubectl mend explain {node}")
     if confirmation is not None:
         return ConfirmRefusal(
-            f"{confirmation.by} has vouched for {node} already: {confirmation.reason}.",
-            f"kubectl mend explain {node}, or take it back: kubectl mend confirm {node} --withdraw",
+            f"{confirmation.by} has already confirmed that {node} is down: {confirmation.reason}.",
+            f"kubectl mend explain {node}, or withdraw it: kubectl mend confirm {node} --withdraw",
         )
     if not remediation.status.node_uid:
-        return ConfirmRefusal("The remediator has not looked at the node yet.", _SOON)
+        return ConfirmRefusal("The remediator has not recorded the state of the node yet.", _SOON)
     return None
 
 
@@ -173,7 +173,7 @@ def _refuse_early(facts: ConfirmFacts, lease: Lease) -> ConfirmRefusal:
             KubeletActive(silent_for, needed).explain().sentence, "make sure that it is the right node."
         )
     return ConfirmRefusal(
-        f"The remediator itself has not seen the kubelet silent for {needed:.0f} s yet.",
+        f"The remediator has not yet observed {needed:.0f} s without a renewal by the kubelet.",
         _SOON,
     )
 
@@ -194,10 +194,10 @@ def _say(reason: HoldReason) -> str:
     Two reasons are rephrased here, because their usual text assumes that the confirmation already exists.
     """
     match reason:
-        case ConfirmationOutlived(actual=renewed):
+        case ConfirmationOutdated(actual=renewed):
             return f"The kubelet renewed its Lease at {renewed}, after it was reported silent: it is alive."
         case ConfirmationForOther(what, said, actual):
-            return f"This is {what} {actual} by now, and the remediation still speaks of {said}."
+            return f"This is now {what} {actual}, and the remediation still names {said}."
         case _:
             return reason.explain().sentence
 
@@ -231,13 +231,13 @@ class ConfirmedView:
     """The result of the confirmation."""
 
     kind: ClassVar[str] = "Confirmed"
-    word: ConfirmView
+    confirmation: ConfirmView
     dry_run: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WithdrawnView:
-    kind: ClassVar[str] = "Withdrawn"
+class ConfirmationWithdrawnView:
+    kind: ClassVar[str] = "ConfirmationWithdrawn"
     node: str
     namespace: str
     by: str
@@ -245,7 +245,7 @@ class WithdrawnView:
     dry_run: bool
 
 
-def confirm_view(facts: ConfirmFacts, word: Confirmation) -> ConfirmView:
+def confirm_view(facts: ConfirmFacts, confirmation: Confirmation) -> ConfirmView:
     metadata = facts.remediation.metadata
     lease = facts.lease.value if isinstance(facts.lease, Present) else Lease()
     renewed = lease.spec.renew_time
@@ -253,12 +253,12 @@ def confirm_view(facts: ConfirmFacts, word: Confirmation) -> ConfirmView:
         node=metadata.name,
         namespace=metadata.namespace,
         check=metadata.labels.get(well_known.CHECK, ""),
-        by=word.by,
-        reason=word.reason,
-        node_uid=word.node_uid,
-        boot_id=word.boot_id,
+        by=confirmation.by,
+        reason=confirmation.reason,
+        node_uid=confirmation.node_uid,
+        boot_id=confirmation.boot_id,
         ready=facts.node.value.ready if isinstance(facts.node, Present) else "",
-        last_renew_time=word.last_renew_time,
+        last_renew_time=confirmation.last_renew_time,
         last_heartbeat=parse_time(renewed) if renewed else None,
         silent_for=silence(facts, lease),
         silence_needed=lasts(lease),
@@ -289,7 +289,7 @@ def _cautions(facts: ConfirmFacts) -> tuple[str, ...]:
     guarded = in_flight_guard(facts.policy)
     if not isinstance(guarded, Hold):
         return ()
-    return (f"Nothing would be released as things are. {guarded.reason.explain()}",)
+    return (f"Nothing would be released now. {guarded.reason.explain()}",)
 
 
 _MOST_NAMES = 40
@@ -297,8 +297,8 @@ _MOST_NAMES = 40
 
 def render_preview(view: ConfirmView, zone: tzinfo | None) -> Iterator[str]:
     """Render all facts that an operator should know before confirming."""
-    asked = f", asked for by nhc/{view.check}," if view.check else ""
-    yield f"The remediation {view.namespace}/{view.node}{asked} waits for a person's word."
+    asked = f", requested by nhc/{view.check}," if view.check else ""
+    yield f"The remediation {view.namespace}/{view.node}{asked} waits for an operator's confirmation."
     yield ""
     yield f"  node             {view.node}, Ready={view.ready or 'Unknown'}"
     yield f"  boot             {view.boot_id}"
@@ -309,35 +309,38 @@ def render_preview(view: ConfirmView, zone: tzinfo | None) -> Iterator[str]:
     yield from _names(view.pods, "pod", "released")
     yield from _names(view.volumes, "volume", "detached")
     yield ""
-    yield f"You vouch, as {view.by}, that this boot of {view.node} can run nothing any more:"
-    yield "it has no power, or it was reset. That you cannot reach it is no reason to vouch."
+    yield f"You confirm, as {view.by}, that this boot of {view.node} can no longer run anything:"
+    yield "it has no power, or it was reset. Do not confirm because you cannot reach it."
     yield "If it still runs, its workloads will run twice and may destroy their data."
     good_for = spell_seconds(view.good_for)
-    yield f"Your word is good for {good_for}, and can be taken back until the release begins."
+    yield f"The confirmation is valid for {good_for}. You can withdraw it until the release begins."
     for caution in view.cautions:
         yield f"Warning: {caution}"
 
 
 def render_confirmed(view: ConfirmedView) -> Iterator[str]:
-    word = view.word
+    confirmation = view.confirmation
     if view.dry_run:
-        yield f"dry run: the API server would take the word of {word.by} that {word.node} is down."
+        yield (
+            f"dry run: the API server would accept the confirmation of {confirmation.by} that "
+            f"{confirmation.node} is down."
+        )
         yield "Nothing was changed."
-        yield f"Next: kubectl mend confirm {word.node} --reason {quoted(word.reason)}"
+        yield f"Next: kubectl mend confirm {confirmation.node} --reason {quoted(confirmation.reason)}"
         return
-    yield f"recorded: {word.by} vouches that {word.node} is down: {word.reason}"
-    yield "The remediator weighs it against the node's last sign of life, and then releases the workloads."
-    yield f"  undo, until the release begins:  kubectl mend confirm {word.node} --withdraw"
-    yield f"Next: kubectl mend explain {word.node}"
+    yield f"recorded: {confirmation.by} confirms that {confirmation.node} is down: {confirmation.reason}"
+    yield "The remediator compares it with the node's current state, and then releases the workloads."
+    yield f"  undo, until the release begins:  kubectl mend confirm {confirmation.node} --withdraw"
+    yield f"Next: kubectl mend explain {confirmation.node}"
 
 
-def render_withdrawn(view: WithdrawnView) -> Iterator[str]:
+def render_withdrawn(view: ConfirmationWithdrawnView) -> Iterator[str]:
     if view.dry_run:
-        yield f"dry run: the API server would take back the word of {view.by} that {view.node} is down."
+        yield f"dry run: the API server would remove the confirmation of {view.by} that {view.node} is down."
         yield "Nothing was changed."
         yield f"Next: kubectl mend confirm {view.node} --withdraw"
         return
-    yield f"withdrawn: the word of {view.by} that {view.node} is down. Nothing was released on it."
+    yield f"withdrawn: the confirmation of {view.by} that {view.node} is down. It released nothing."
     yield f"  undo:  kubectl mend confirm {view.node} --reason ..."
     yield f"Next: kubectl mend explain {view.node}"
 
@@ -386,7 +389,9 @@ async def confirm(cluster: Cluster, shown: ConfirmView, *, dry_run: bool) -> Non
     raise _too_busy(shown.node)
 
 
-async def withdraw(cluster: Cluster, node: str, namespace: str, *, dry_run: bool) -> WithdrawnView:
+async def withdraw(
+    cluster: Cluster, node: str, namespace: str, *, dry_run: bool
+) -> ConfirmationWithdrawnView:
     """Remove the confirmation.
 
     Raises CommandFailure with the API server's message if the release has begun: the API server refuses the
@@ -398,13 +403,13 @@ async def withdraw(cluster: Cluster, node: str, namespace: str, *, dry_run: bool
         if confirmation is None:
             raise CommandFailure(
                 ExitCode.WRONG,
-                f"nobody has vouched for {node}: there is no word to take back.",
+                f"there is no confirmation to withdraw for {node}.",
                 f"kubectl mend explain {node}",
             )
         outcome = await cluster.write(_patch(remediation, None), Acknowledged, dry_run=dry_run)
         if not _must_retry(outcome):
             where = remediation.metadata.namespace
-            return WithdrawnView(
+            return ConfirmationWithdrawnView(
                 node=node, namespace=where, by=confirmation.by, reason=confirmation.reason, dry_run=dry_run
             )
     raise _too_busy(node)
@@ -425,8 +430,8 @@ def _refuse_change(shown: ConfirmView, confirmation: Confirmation) -> None:
     if saw != (confirmation.node_uid, confirmation.boot_id, confirmation.last_renew_time):
         raise CommandFailure(
             ExitCode.WRONG,
-            f"{shown.node} has given a sign of life since you looked. Nothing was written.",
-            "look at the machine again, then start over.",
+            f"{shown.node} has booted, or renewed its Lease, since it was shown. Nothing was written.",
+            "check the machine again, then start over.",
         )
 
 
@@ -456,6 +461,6 @@ def _must_retry(outcome: Acknowledged | Refused | None) -> bool:
 def _too_busy(node: str) -> CommandFailure:
     return CommandFailure(
         ExitCode.WRONG,
-        f"the remediation of {node} kept changing under our hands. Nothing was written.",
+        f"the remediation of {node} changed at every attempt. Nothing was written.",
         "try again.",
     )

@@ -42,8 +42,7 @@ from nodemend.records.live_reads import project, value_of
 from nodemend.safety.facts import Absent, PolicyFacts, Present, ReadResult, Unreadable
 from nodemend.safety.guard import in_flight_guard
 from nodemend.safety.holds import Hold, spell_count
-from nodemend.safety.self_fencing_holds import NoTimeProof
-from nodemend.safety.time_proof import needed_for
+from nodemend.safety.time_proof import NoTimeProof, needed_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,9 @@ def drilled_view(drill: DrillView, reset: LastReset | None, back_after: float, b
     return DrilledView(
         drill=drill,
         outcome=_evaluate(drill, reported),
-        reset_after_seconds=reported.lived_on if reported is not None and not reported.condemned else None,
+        reset_after_seconds=reported.lived_on
+        if reported is not None and not reported.fence_requested
+        else None,
         back_after_seconds=back_after,
         new_boot_id=boot_id,
     )
@@ -156,7 +157,7 @@ def drilled_view(drill: DrillView, reset: LastReset | None, back_after: float, b
 def _evaluate(drill: DrillView, reset: LastReset | None) -> Outcome:
     if reset is None:
         return Outcome.NO_RECORD
-    if reset.condemned:
+    if reset.fence_requested:
         return Outcome.NOT_BY_WATCHDOG
     return Outcome.WITHIN if reset.lived_on <= drill.effective_seconds else Outcome.LATE
 
@@ -198,10 +199,10 @@ def _report(facts: DrillFacts) -> AgentReport | DrillRefusal:
     if (
         agent is None
         or agent.report is None
-        or agent.state is not AgentReadiness.SPEAKS
+        or agent.state is not AgentReadiness.REPORTING
         or not agent.has_begun
     ):
-        return DrillRefusal(f"the agent of {name} does not speak now.", probe)
+        return DrillRefusal(f"the agent of {name} does not report now.", probe)
     return agent.report
 
 
@@ -225,17 +226,17 @@ def _refusals(facts: DrillFacts) -> Iterator[DrillRefusal]:
         yield DrillRefusal(f"the guard would hold it. {said.sentence}", said.next_step)
     if facts.node.ready is not ConditionStatus.TRUE:
         yield DrillRefusal(
-            f"{name} is not Ready: a drill is for a node that is well.", f"kubectl mend explain {name}"
+            f"{name} is not Ready: a drill needs a Ready node.", f"kubectl mend explain {name}"
         )
 
 
 def _refuse_workloads(facts: DrillFacts) -> DrillRefusal | None:
     name = facts.case.name
-    drain = f"kubectl drain {name} --ignore-daemonsets; or say --with-workloads"
+    drain = f"kubectl drain {name} --ignore-daemonsets; or add --with-workloads"
     if not facts.node.spec.unschedulable:
         return DrillRefusal(f"{name} is not cordoned: pods could start there meanwhile.", drain)
     if not isinstance(facts.case.pods, Present):
-        return DrillRefusal(f"it cannot be seen whether pods are on {name}.", drain)
+        return DrillRefusal(f"the pods on {name} cannot be read.", drain)
     if pods := _pods(facts):
         return DrillRefusal(
             f"{spell_count(len(pods), 'pod is', 'pods are')} still on {name}: {spell_names(pods)}.", drain
@@ -308,7 +309,7 @@ class DrillRun:
         now = await prepare(self._cluster, self._shown.node, with_workloads=with_workloads)
         if (now.node_uid, now.boot_id) != (self._shown.node_uid, self._shown.boot_id):
             raise CommandFailure(
-                ExitCode.WRONG, f"{now.node} has booted since you looked. Nothing was reset.", "start over."
+                ExitCode.WRONG, f"{now.node} has booted since it was shown. Nothing was reset.", "start over."
             )
         made = await self._ask()
         clock = self._cluster.runtime
@@ -340,7 +341,9 @@ class DrillRun:
         found = await cluster.find(SELF_REMEDIATION, metadata.name, SelfRemediation, metadata.namespace)
         remediation = value_of(found)
         if isinstance(found, Absent) or (remediation and remediation.metadata.uid != metadata.uid):
-            raise CommandFailure(ExitCode.WRONG, "somebody has stopped the drill.", "kubectl mend status")
+            raise CommandFailure(
+                ExitCode.WRONG, "the SelfRemediation of the drill was deleted.", "kubectl mend status"
+            )
         lease = await cluster.find(LEASE, self._shown.node, Lease, AGENT_NAMESPACE)
         agent = value_of(project(lease, lambda one: read_agent(one, cluster.now)))
         if agent is not None:
@@ -376,7 +379,7 @@ class DrillRun:
         if remediation.status.phase is not SelfRemediationPhase.PENDING or waited < BEGUN_WITHIN:
             return
         await stop(self._cluster, remediation, dry_run=False)
-        why = remediation.status.message or "no remediator has taken it up."
+        why = remediation.status.message or "no remediator has started it."
         raise CommandFailure(
             ExitCode.WRONG, f"it did not begin: {why} Nothing was reset.", "kubectl mend status"
         )
@@ -422,7 +425,7 @@ def render_preview(view: DrillView, width: int) -> Iterator[str]:
     else:
         yield from fold(f"Nothing is released by time there: {view.why_not_by_time}.", width)
     if view.pods:
-        count = spell_count(len(view.pods), "pod goes", "pods go")
+        count = spell_count(len(view.pods), "pod ends", "pods end")
         yield from fold(f"{count} with it: {spell_names(view.pods)}.", width)
 
 
@@ -441,9 +444,9 @@ def _said(view: DrilledView) -> Iterator[str]:
             yield f"{_timed(view)}, LATER than W ({drill.effective_seconds:g} s)."
             yield "Nothing may be released there by time until W is right."
         case Outcome.NOT_BY_WATCHDOG:
-            yield f"{drill.node} was rebooted by its kernel, as its feeder asked: its watchdog was not timed."
+            yield f"{drill.node} was rebooted by its kernel for its feeder: its watchdog was not timed."
         case Outcome.NO_RECORD:
-            yield f"{drill.node} booted anew, with no record on its disk of how: its watchdog was not timed."
+            yield f"{drill.node} booted again, without a record on its disk: its watchdog was not timed."
     yield f"It reported its new boot {back} after the marker, and is back in service."
     yield from _next(view)
 
@@ -465,7 +468,7 @@ def _next(view: DrilledView) -> Iterator[str]:
         case Outcome.WITHIN | Outcome.LATE:
             yield f"To keep this: on {node}, in /etc/nodemend/host.env: NODEMEND_DRILL={view.setting}"
         case Outcome.NOT_BY_WATCHDOG:
-            yield "Look at what its agent and feeder log, and drill it again."
+            yield "Read the logs of its agent and its feeder, and drill it again."
         case Outcome.NO_RECORD:
             yield "Is its feeder as new as its agent, and /var/lib/nodemend on a disk?"
     yield "To let pods start there again:"

@@ -1,114 +1,31 @@
 """Find the remediations that a command concerns, of every kind that Nodemend's remediator serves.
 
-Listed objects in the same caches that the controllers use.
-
-Remediations of every kind that the checks name, listed once.
-
 Ages from the times written in objects, for commands, which have not watched the objects.
+
+Machines, their checks and their Clusters, listed once.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Protocol, TypeVar, assert_never
+from typing import TYPE_CHECKING, Final, TypeVar, assert_never
 
 from nodemend.api import condition_types, metal3_remediation, self_remediation, well_known
 from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationPhase
 from nodemend.api.meta import Condition, find, find_true, written_moment
 from nodemend.api.metal3_remediation import Metal3Remediation
-from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.resources import MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION, Resource
 from nodemend.api.self_remediation import SelfRemediation
-from nodemend.cli.cluster import Cluster, must_have, not_installed
+from nodemend.cli.cluster import Cluster, ServedResources, not_installed
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.text import spell_list
-from nodemend.health.conditions import ConditionTracker
-from nodemend.health.remediation_index import NotServed, RemediationIndex, RemedyKind, TemplateKind, find_kind
-from nodemend.kube.request import EVERYTHING, Selection
-from nodemend.kube.store import DecodedObject, Projection, Store, key_of
-from nodemend.records.remediation import RemediationWire
-from nodemend.rules.request import UNSERVED_AFTER
+from nodemend.kube.request import EVERYTHING, Method, Request, Selection
+from nodemend.records.machine import MACHINE_API_FLAVORS, MachineCheckWire, MachineWire, WorkloadClusterWire
+from nodemend.records.served_kinds import ServedKinds, find_served_kinds
+from nodemend.rules.request import UNSERVED_AFTER, Unserved
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
-from nodemend.safety.guard_holds import Unserved
-from nodemend.safety.lifecycle import EVIDENCE_CONTRADICTED
-from nodemend.safety.self_fencing_holds import NoAgent, NothingResets, NoTimeProof, ProofContradicted
-
-W = TypeVar("W", bound=DecodedObject)
-R = TypeVar("R")
-
-NOW_IN_VIEW = 0.0
-"""Monotonic time at which the view was read. A command has only this one time."""
-
-
-def as_cache(projection: Projection[W, R], wires: list[W]) -> Store[R]:
-    cache: Store[R] = Store(projection.uid_of)
-    cache.replace({key_of(wire.metadata): projection.project(wire, None) for wire in wires}, [])
-    cache.synced_at = cache.last_contact = NOW_IN_VIEW
-    return cache
-
-
-@dataclass(frozen=True, slots=True)
-class ListedRemedies:
-    """Listed remediations. `unseen` lists the kinds that the caller may not read, with reasons."""
-
-    remedies: RemediationIndex
-    unseen: tuple[str, ...]
-
-
-async def list_remedies(cluster: Cluster, checks: Iterable[NodeHealthCheck]) -> RemediationIndex:
-    """List all remediations. Raises CommandFailure if one kind cannot be listed."""
-    remedies = await _find_kinds(cluster, asked_by_nodes(checks))
-    for kind in remedies.kinds.values():
-        if isinstance(kind, RemedyKind):
-            wires = await cluster.all(kind.remediation, RemediationWire)
-            remedies.add(kind.remediation, must_have(wires, f"list of {kind.remediation}"), NOW_IN_VIEW)
-    return remedies
-
-
-async def list_visible_remedies(cluster: Cluster, asked: Iterable[TemplateKind]) -> ListedRemedies:
-    """List the remediations that the caller may read, and report the other kinds in `unseen`."""
-    remedies = await _find_kinds(cluster, asked)
-    unseen = []
-    for named, kind in list(remedies.kinds.items()):
-        if not isinstance(kind, RemedyKind):
-            continue
-        found = await cluster.all(kind.remediation, RemediationWire)
-        if isinstance(found, Present):
-            remedies.add(kind.remediation, found.value, NOW_IN_VIEW)
-            continue
-        why = "there is none" if isinstance(found, Absent) else found.why
-        remedies.kinds[named] = NotServed(why, certain=False)
-        unseen.append(f"{kind.remediation.kind} objects cannot be read: {why}.")
-    return ListedRemedies(remedies, tuple(unseen))
-
-
-def asked_by_nodes(checks: Iterable[NodeHealthCheck]) -> list[TemplateKind]:
-    return [
-        TemplateKind(template.api_version, template.kind)
-        for check in checks
-        for template in check.spec.templates
-    ]
-
-
-async def _find_kinds(cluster: Cluster, asked: Iterable[TemplateKind]) -> RemediationIndex:
-    remedies = RemediationIndex()
-    for one in asked:
-        if one not in remedies.kinds:
-            remedies.kinds[one] = await find_kind(cluster.reader.client, one, cluster.reader.deadline)
-    return remedies
-
-
-class Dated(Protocol):
-    """A condition with the time of its last change."""
-
-    @property
-    def type(self) -> str: ...
-
-    @property
-    def status(self) -> str: ...
-
-    @property
-    def last_transition_time(self) -> str | None: ...
+from nodemend.safety.holds import MAY_RUN_TWICE
+from nodemend.safety.time_proof import NoTimeProof
 
 
 def age_of(text: str | None, now: datetime) -> float | None:
@@ -123,14 +40,6 @@ def written_age(time: datetime | str | None, now: datetime) -> float:
     return max((now - moment).total_seconds(), 0.0) if moment is not None else 0.0
 
 
-def remember_written(ages: ConditionTracker, uid: str, conditions: Sequence[Dated], now: datetime) -> None:
-    """Observe the conditions at the times written in them, as a component would that had watched."""
-    since = [NOW_IN_VIEW - written_age(one.last_transition_time, now) for one in conditions]
-    for begin in sorted(set(since)):
-        shown = [one for one, begun in zip(conditions, since, strict=True) if begun <= begin]
-        ages.observe(uid, shown, begin)
-
-
 AnyRemediation = ManualRemediation | Metal3Remediation | SelfRemediation
 
 RemediationT = TypeVar("RemediationT", ManualRemediation, AnyRemediation)
@@ -141,11 +50,6 @@ _OVER: Final = (
     metal3_remediation.Metal3RemediationPhase.SUCCEEDED,
     self_remediation.SelfRemediationPhase.SUCCEEDED,
 )
-_TWICE: Final = " Its workloads may run twice."
-_MAY_NEED_A_PERSON: Final = frozenset(
-    {NoAgent.reason, NothingResets.reason, NoTimeProof.reason, ProofContradicted.reason}
-)
-"""Hold reasons of self-fencing that may last until an operator acts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +142,15 @@ def may_need_a_person(remediation: AnyRemediation) -> bool:
     if not isinstance(remediation, SelfRemediation) or not is_open(remediation):
         return False
     said = find(remediation.status.conditions, condition_types.PROCESSING)
-    return said is not None and said.reason in _MAY_NEED_A_PERSON
+    return said is not None and said.reason in _lasting_holds()
+
+
+def _lasting_holds() -> frozenset[str]:
+    """Hold reasons of self-fencing that may last until an operator acts."""
+    from nodemend.remediation.self_fencing import holds  # noqa: PLC0415 - `status` rarely needs it
+
+    lasting = (holds.NoAgent, holds.NoUsableWatchdog, NoTimeProof, holds.ProofContradicted)
+    return frozenset(kind.reason for kind in lasting)
 
 
 def contradiction_of(remediation: AnyRemediation) -> Condition | None:
@@ -246,12 +158,12 @@ def contradiction_of(remediation: AnyRemediation) -> Condition | None:
 
     It states that the node's old boot ran after the release had started, so workloads may run twice.
     """
-    return find_true(remediation.status.conditions, EVIDENCE_CONTRADICTED)
+    return find_true(remediation.status.conditions, condition_types.EVIDENCE_CONTRADICTED)
 
 
 def spell_contradiction(reported: Condition) -> str:
-    """Return the message without "Its workloads may run twice.", which callers have already shown."""
-    return reported.message.replace(_TWICE, "")
+    """Return the message without the sentence MAY_RUN_TWICE, which callers have already shown."""
+    return reported.message.replace(f" {MAY_RUN_TWICE}", "")
 
 
 def unserved(remediation: AnyRemediation, now: datetime) -> Unserved | None:
@@ -289,3 +201,85 @@ def _must_have(fact: ReadResult[list[RemediationT]]) -> list[RemediationT]:
             raise not_installed()
         case Unreadable(why):
             raise CommandFailure(ExitCode.WRONG, f"the remediations cannot be read: {why}.")
+
+
+if TYPE_CHECKING:
+    from nodemend.health.machine.index import MachineKey
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class MachineListing:
+    """All Machines and related objects that the API server serves, by group. Empty if it serves none.
+
+    Nodes of other clusters are not included: the caller must not need the Secrets with their kubeconfigs.
+    """
+
+    served: ServedKinds = field(default_factory=lambda: ServedKinds({}, {}))
+    machines: Mapping[str, list[MachineWire]] = field(default_factory=dict)
+    checks: Mapping[str, list[MachineCheckWire]] = field(default_factory=dict)
+    clusters: Mapping[str, list[WorkloadClusterWire]] = field(default_factory=dict)
+
+    def wire(self, key: "MachineKey") -> MachineWire:
+        """Return an object that is known to be in the listing."""
+        return next(
+            wire
+            for wire in self.machines[key.group]
+            if (wire.metadata.namespace, wire.metadata.name) == (key.namespace, key.name)
+        )
+
+
+async def list_machines(cluster: Cluster) -> MachineListing | Unreadable:
+    served = await find_served_kinds(cluster.reader.client, cluster.reader.deadline)
+    if served is None:
+        return Unreadable("the API server did not list the kinds of Machines that it serves")
+    if hidden := await _hidden(cluster, served):
+        return Unreadable(f"you may not list {hidden}")
+    machines, checks, clusters = {}, {}, {}
+    try:
+        for group, of in served.machines.items():
+            machines[group] = await _all(cluster, of.machines, MachineWire)
+            if of.clusters is not None:
+                clusters[group] = await _all(cluster, of.clusters, WorkloadClusterWire)
+        for group, check_kind in served.checks.items():
+            checks[group] = await _all(cluster, check_kind.checks, MachineCheckWire)
+    except _UnreadError as unread:
+        return Unreadable(str(unread))
+    return MachineListing(served, machines, checks, clusters)
+
+
+async def _hidden(cluster: Cluster, served: ServedKinds) -> str:
+    """Return a kind that the API server serves and the caller may not list; empty if there is no such kind.
+
+    `find_served_kinds` reports such a kind as not served.
+    """
+    for flavor in MACHINE_API_FLAVORS:
+        kinds: dict[str, Collection[str]] = {
+            "machines": served.machines,
+            "machinehealthchecks": served.checks,
+        }
+        if all(flavor.group in known for known in kinds.values()):
+            continue
+        path = f"/apis/{flavor.group}/{flavor.version}"
+        found = await cluster.ask(Request(Method.GET, path), ServedResources)
+        if isinstance(found, Unreadable):
+            return f"the kinds of {flavor.group}: {found.why}"
+        names = {one.name for one in found.value.resources} if isinstance(found, Present) else set()
+        for plural, known in kinds.items():
+            if plural in names and flavor.group not in known:
+                return f"{plural}.{flavor.group}"
+    return ""
+
+
+class _UnreadError(Exception):
+    """One of the lists cannot be read."""
+
+
+async def _all(cluster: Cluster, resource: Resource, kind: type[T]) -> list[T]:
+    """List all objects; empty if the kind is no longer served."""
+    found = await cluster.all(resource, kind)
+    if isinstance(found, Unreadable):
+        raise _UnreadError(f"{resource} cannot be read: {found.why}")
+    return [] if isinstance(found, Absent) else found.value

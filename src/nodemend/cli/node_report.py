@@ -18,13 +18,20 @@ from nodemend.api.self_remediation import SelfRemediation
 from nodemend.api.upstream_types import BareMetalHost, Lease, Node, Pod, VolumeAttachment
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
-from nodemend.cli.listing import AnyRemediation, Listing, is_open, list_remediations, node_of
-from nodemend.cli.listing_machines import MachineListing, list_machines
+from nodemend.cli.listing import (
+    AnyRemediation,
+    Listing,
+    MachineListing,
+    is_open,
+    list_machines,
+    list_remediations,
+    node_of,
+)
 from nodemend.kube.request import Selection
 from nodemend.records.live_reads import project, value_of
-from nodemend.remediation.locks import read_lock
 from nodemend.remediation.metal3.host_lookup import Locator, MachineRef, NoMachine
 from nodemend.remediation.node_state import must_leave
+from nodemend.remediation.writes import read_lock
 from nodemend.rules.request import matches
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 

@@ -74,7 +74,7 @@ def cluster_options(function: F) -> Callable[..., Any]:
         default=well_known.SYSTEM_NAMESPACE,
         show_default=True,
         metavar="NAME",
-        help="Where Nodemend is installed.",
+        help="The namespace of Nodemend.",
     )
     @click.option(
         "--timeout",
@@ -82,10 +82,15 @@ def cluster_options(function: F) -> Callable[..., Any]:
         show_default=True,
         callback=parse_timeout,
         metavar="DURATION",
-        help="How long the cluster may take in all.",
+        help="Time limit for all requests together.",
     )
     @click.option(
-        "--as", "as_user", default="", callback=_parse_name, metavar="USER", help="Ask as this user."
+        "--as",
+        "as_user",
+        default="",
+        callback=_parse_name,
+        metavar="USER",
+        help="Send requests as this user.",
     )
     @click.option(
         "--as-group",
@@ -135,7 +140,7 @@ def _output_option(forms: tuple[Form, ...]) -> Callable[[F], F]:
         default=Form.TEXT.value,
         callback=lambda _context, _parameter, text: Form(text),
         show_default=True,
-        help="The form of the output.",
+        help="The output format.",
     )
 
 

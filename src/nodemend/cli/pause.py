@@ -88,7 +88,7 @@ def merged_pause(pause: Pause, before: Pause) -> Pause:
     if earlier == reason or earlier.startswith(f"{reason}; {_BEFORE} "):
         reason = earlier
     elif earlier:
-        reason = f"{reason}; {_BEFORE} {before.by or 'somebody'}: {earlier}"
+        reason = f"{reason}; {_BEFORE} {before.by or 'an unknown user'}: {earlier}"
     # An invalid end does not count as one: such a pause does not end by itself.
     ends = [(moment, one.until) for one in (pause, before) if (moment := written_moment(one.until))]
     until = max(ends)[1] if len(ends) == 2 else None
@@ -165,7 +165,7 @@ def _too_busy(check: str) -> CommandFailure:
     what = f"nhc/{check}" if check else "the RemediationPolicy"
     return CommandFailure(
         ExitCode.WRONG,
-        f"{what} kept changing under our hands. Nothing was changed.",
+        f"{what} changed at every attempt. The pause was not changed.",
         "try again.",
     )
 
@@ -252,7 +252,7 @@ def resumed_view(change: PauseChange, *, check: str = "", dry_run: bool) -> Resu
 
 
 def _meanwhile(remediation: AnyRemediation) -> str:
-    """Describe what an open remediation does during the pause, as in decide/.
+    """Describe what an open remediation does during the pause, by the rules of its kind.
 
     A pause prevents the start of a release, but never interrupts one that has started.
     """
@@ -264,10 +264,10 @@ def _meanwhile(remediation: AnyRemediation) -> str:
     if status.evidence is not None:
         return "finishes a release that has begun, and begins none"
     if isinstance(remediation, ManualRemediation):
-        return "waits; nothing is released on anybody's word"
+        return "waits; nothing is released on a confirmation"
     if isinstance(remediation, SelfRemediation):
-        return "asks no node to reset itself and releases nothing; one that was asked already may reset"
-    return "switches no host off and releases nothing; a host that is held off already stays so"
+        return "requests no reset and releases nothing; a reset that was already requested may happen"
+    return "switches no host off and releases nothing; a host that is already held off stays off"
 
 
 def render_paused(view: PausedView) -> Iterator[str]:
@@ -276,17 +276,18 @@ def render_paused(view: PausedView) -> Iterator[str]:
     yield f"{'dry run: ' if view.dry_run else ''}paused{what}{until} by {view.by}: {view.reason}"
     if view.before_reason:
         ended = f"until {view.before_until}" if view.before_until else "without an end"
-        yield f"It was paused already, {ended}, by {view.before_by or 'somebody'}: {view.before_reason}"
+        before_by = view.before_by or "an unknown user"
+        yield f"It was paused already, {ended}, by {before_by}: {view.before_reason}"
         if view.before_reason in view.reason:
-            yield "There is one pause: it ends at the later end, and resume ends it for both."
+            yield "They are now one pause: it ends at the later end, and one resume ends it."
         else:
             yield "That pause is replaced."
     if view.created_policy:
         yield "There was no RemediationPolicy; this one is in mode DryRun, as without one."
     if view.check:
-        yield "Nothing new begins for the nodes of this check. They are still judged."
+        yield "Nothing new begins for the nodes of this check. Their health is still evaluated."
     else:
-        yield "No new action begins anywhere in the cluster. Nodes are still judged."
+        yield "No new action begins anywhere in the cluster. The health of nodes is still evaluated."
     if view.going_on:
         yield f"{spell_count(len(view.going_on), 'remediation is', 'remediations are')} open:"
         yield from (f"  {line}" for line in align([(r.node, r.phase, r.meanwhile) for r in view.going_on]))
@@ -302,7 +303,7 @@ def render_resumed(view: ResumedView) -> Iterator[str]:
         yield "Next: kubectl mend status"
         return
     what = f" nhc/{view.check}" if view.check else ""
-    paused = f"was paused by {view.by or 'somebody'}: {view.reason}"
+    paused = f"was paused by {view.by or 'an unknown user'}: {view.reason}"
     yield f"{'dry run: ' if view.dry_run else ''}resumed{what}; it {paused}"
     yield "Remediations begin and go on again, as far as the mode allows."
     yield from _nothing_changed(dry_run=view.dry_run)
@@ -316,4 +317,4 @@ def _flag(check: str) -> str:
 
 def _nothing_changed(*, dry_run: bool) -> Iterator[str]:
     if dry_run:
-        yield "That is what would be. Nothing was changed."
+        yield "This is what would happen. Nothing was changed."

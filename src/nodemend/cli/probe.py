@@ -56,8 +56,7 @@ from nodemend.records.live_reads import project
 from nodemend.remediation.metal3.host_lookup import NoMachine, host_facts
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 from nodemend.safety.holds import spell_count
-from nodemend.safety.host_holds import HostDoubtful
-from nodemend.safety.host_power import power_uncertainty
+from nodemend.safety.host_power import HostPowerUncertain, power_uncertainty
 
 AnyTemplate = ManualRemediationTemplate | Metal3RemediationTemplate | SelfRemediationTemplate
 _OURS: Final[dict[Resource, type[AnyTemplate]]] = {
@@ -200,7 +199,7 @@ EVIDENCE: Final = {
     "E1": "E1 power off",
     "E2": "E2 new boot",
     "E4": "E4 time",
-    "E5": "E5 a word",
+    "E5": "E5 confirmed",
 }
 
 
@@ -290,8 +289,8 @@ def _ways(facts: ProbeFacts, number: int, template: TemplateReference) -> Iterat
             kind=MANUAL_REMEDIATION.kind,
             evidence="E5",
             possible=Possible.YES,
-            after="when somebody confirms",
-            rests_on="the word of a person who saw that it is down",
+            after="when an operator confirms",
+            rests_on="an operator who has verified that it is down",
         )
     else:
         yield ReleasePath(
@@ -299,7 +298,7 @@ def _ways(facts: ProbeFacts, number: int, template: TemplateReference) -> Iterat
             kind=template.kind.removesuffix("Template"),
             evidence="-",
             possible=Possible.UNKNOWN,
-            because="it is not ours: what it proves is its own to say",
+            because="another project defines this kind, and what it proves",
         )
 
 
@@ -376,13 +375,13 @@ def _by_power(facts: ProbeFacts, number: int) -> ReleasePath:
         case Present(host):
             address = f"{host.metadata.namespace}/{host.metadata.name}"
             against = power_uncertainty(host_facts(host, ""))
-            because = "" if against is None else HostDoubtful(address, against).explain().sentence
+            because = "" if against is None else HostPowerUncertain(address, against).explain().sentence
             return ReleasePath(
                 remedy=number,
                 kind=kind,
                 evidence="E1",
                 possible=Possible.YES if against is None else Possible.NO,
-                after="when its host was seen to go off" if against is None else "",
+                after="when its host is observed off" if against is None else "",
                 rests_on=f"BareMetalHost {address} and its BMC",
                 because=because.removesuffix("."),
             )
@@ -410,7 +409,7 @@ def _speaking(facts: ProbeFacts) -> frozenset[str]:
     return frozenset(
         name
         for name, found in facts.peers.items()
-        if isinstance(found, Present) and found.value.state is AgentReadiness.SPEAKS
+        if isinstance(found, Present) and found.value.state is AgentReadiness.REPORTING
     )
 
 
@@ -443,20 +442,20 @@ def _readable_agent(facts: ProbeFacts) -> AgentInfo | None:
 def _headline(facts: ProbeFacts, ways: tuple[ReleasePath, ...]) -> str:
     asked = [way for way in ways if way.remedy]
     if isinstance(facts.case.all_checks, Unreadable):
-        return "nobody can tell from here what would be done: the health checks cannot be read"
+        return "it is unknown what would be done: the health checks cannot be read"
     if not asked:
         return "nothing would be done about it: no NodeHealthCheck watches it"
     able = [way for way in asked if way.possible is Possible.YES]
     if not able:
         unknown = any(way.possible is Possible.UNKNOWN for way in asked)
-        return "it cannot be told what could release it" if unknown else "nothing could release it"
+        return "it is unknown what could release it" if unknown else "nothing could release it"
     said = spell_list([_by(way) for way in able], "or")
     not_by_time = any((way.evidence, way.possible) == ("E4", Possible.NO) for way in asked)
     return f"it could be released {said}{'; not by time' if not_by_time else ''}"
 
 
 def _by(way: ReleasePath) -> str:
-    said = {"E1": "by its power (E1)", "E2": "by a new boot (E2)", "E5": "on a person's word (E5)"}
+    said = {"E1": "by its power (E1)", "E2": "by a new boot (E2)", "E5": "by a confirmation (E5)"}
     return said.get(way.evidence, f"by time (E4) {way.after_seconds} s after its marker")
 
 
@@ -469,29 +468,29 @@ def _steps(
     name = f"nhc/{check.metadata.name}"
     patience = _patience(check)
     if patience is None:
-        yield f"{name} does not watch for Ready=Unknown: it would ask for nothing"
+        yield f"{name} does not watch for Ready=Unknown: it would request nothing"
         return
     first = check.spec.remedies[0].template
     kind, of = first.kind.removesuffix("Template"), len(check.spec.remedies)
-    yield f"{name} asks for {kind} (remedy 1 of {of}) once Ready=Unknown has lasted {spell_seconds(patience)}"
+    yield f"{name} requests {kind} (remedy 1 of {of}) once Ready=Unknown has lasted {spell_seconds(patience)}"
     if kind != _SELF_REMEDIATION or not isinstance(facts.agent, Present) or facts.agent.value.report is None:
         return
     report = facts.agent.value.report
     if isinstance(prospect, ByTime | OnlyNewBoot):
         yield (
-            f"its Lease is marked: after at most {report.feed_lease:g} s it may feed its watchdog no more, "
+            f"its Lease is marked: after at most {report.feed_lease:g} s it may no longer feed its watchdog, "
             f"which resets it {report.watchdog.effective:g} s after the last ping"
         )
     if report.ride_through:
         yield (
             f"{report.ride_through:g} s of that are its ride-through: without it, time would release it "
-            f"{report.ride_through:g} s sooner, and a site without its uplink would end that much sooner"
+            f"{report.ride_through:g} s sooner, and a site without its uplink would reset that much sooner"
         )
     if any(way.evidence == "E2" and way.possible is Possible.YES for way in ways):
         yield "as soon as it reports a new boot it is released (E2)"
     if isinstance(prospect, ByTime):
         yield (
-            f"{prospect.seconds} s after the marker it is released even if nothing is heard of it (E4), "
+            f"{prospect.seconds} s after the marker it is released even without any report (E4), "
             "unless too many of its peers are cut off too"
         )
 
@@ -513,7 +512,7 @@ def _peer(name: str, found: ReadResult[AgentInfo]) -> PeerRow:
         case Absent():
             return PeerRow(node=name, agent=AgentReadiness.NONE, renewed_ago=None)
         case Unreadable(why):
-            return PeerRow(node=name, agent=AgentReadiness.UNREAD, renewed_ago=None, why=why)
+            return PeerRow(node=name, agent=AgentReadiness.INVALID, renewed_ago=None, why=why)
 
 
 def _needed(facts: ProbeFacts) -> Iterator[str]:
@@ -524,7 +523,7 @@ def _needed(facts: ProbeFacts) -> Iterator[str]:
             yield "it has no peers: without at least two nothing is proven by time"
             continue
         rows = [_peer(name, facts.peers.get(name, Absent())) for name in names]
-        speak = sum(row.agent is AgentReadiness.SPEAKS for row in rows)
+        speak = sum(row.agent is AgentReadiness.REPORTING for row in rows)
         yield (
             f"{fewest_peers(names)} of its {spell_count(len(names), 'peer')} must stay in contact with the "
             f"API server for all of that time; {speak} {'is' if speak == 1 else 'are'} in contact now"
@@ -538,7 +537,7 @@ def _notes(facts: ProbeFacts, ways: tuple[ReleasePath, ...]) -> Iterator[str]:
     agent = _readable_agent(facts)
     if agent is not None and agent.state is AgentReadiness.SILENT:
         ago = "" if agent.renewed_ago is None else f" for {spell_seconds(agent.renewed_ago)}"
-        yield f"Its agent has been silent{ago}: this is what it last said."
+        yield f"Its agent has been silent{ago}: this is its last report."
     if agent is not None and agent.report is not None and agent.report.held_back:
         yield f"Its boot gate keeps kubelet from starting: {agent.report.held_back}."
     if agent is not None and agent.report is not None and not agent.report.boot_gate:
@@ -549,19 +548,19 @@ def _notes(facts: ProbeFacts, ways: tuple[ReleasePath, ...]) -> Iterator[str]:
     if agent is not None and agent.has_begun:
         yield _certificate(agent)
     if any(way.kind == _SELF_REMEDIATION and not way.remedy for way in ways):
-        yield "No check asks for its SelfRemediation; this is by a template that accepts no weakness."
+        yield "No check requests its SelfRemediation; this assumes a template that accepts no weakness."
     if any(isinstance(found, Unreadable) for found in facts.templates.values()):
-        yield "Its template cannot be read; this is by one that accepts no weakness."
+        yield "Its template cannot be read; this assumes one that accepts no weakness."
     if isinstance(facts.case.behind, Present):
-        yield "Its Machine may be under a MachineHealthCheck as well, which is not looked at here."
-    yield "Whether the guard would let it begin is not looked at here."
+        yield "Its Machine may be under a MachineHealthCheck as well, which this command does not evaluate."
+    yield "This command does not evaluate the guard, which may hold the remediation."
 
 
 def _certificate(agent: AgentInfo) -> str:
     said = f"Its certificate for peers: {spell_certificate(agent)}."
     if agent.certificate is CertificateStanding.FRESH:
         return said
-    return f"{said} It should have a younger one: is nodemend-signer well?"
+    return f"{said} It should have a newer one: does nodemend-signer run?"
 
 
 def _next_step(facts: ProbeFacts, ways: tuple[ReleasePath, ...], prospect: Prospect | Unreadable) -> str:
@@ -576,11 +575,11 @@ def _next_step(facts: ProbeFacts, ways: tuple[ReleasePath, ...], prospect: Prosp
     agent = _readable_agent(facts)
     if agent is not None and agent.state is AgentReadiness.SILENT:
         where = f"-n {AGENT_NAMESPACE} --field-selector spec.nodeName={facts.case.name}"
-        return f"look at its agent: kubectl get pods {where}"
+        return f"check its agent: kubectl get pods {where}"
     if facts.absent and facts.check is not None:
         named = spell_list(sorted(f"{one.namespace}/{one.name}" for one in facts.absent))
         edit = f"kubectl edit nodehealthcheck {facts.check.metadata.name}"
         return f"create the template {named}, or name another: {edit}"
     if all(way.possible is not Possible.YES for way in ways if way.remedy):
-        return "ask somebody who may see what you may not, or whose remedy it is"
+        return "ask a user who may read more than you, or the owner of the remedy"
     return "nothing"

@@ -7,7 +7,6 @@ from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Final, TextIO
 
 import click
-from click.shell_completion import get_completion_class
 
 from nodemend import __version__
 from nodemend.api import well_known
@@ -37,11 +36,11 @@ if TYPE_CHECKING:
 def check_command(cluster: ClusterOptions, form: Form, nodes: tuple[str, ...]) -> int:
     """Verify the cluster, the installation and the configuration. It changes nothing.
 
-    Where nodes have agents, or a check would have nodes reset themselves, self-fencing is looked at too: how
-    many nodes could be released by time, after how long, and why others could not. Of the nodes that you
-    name, and with -o wide of all, it shows watchdog, times, peers and boot gate.
+    If nodes have agents, or a check has a SelfRemediationTemplate, it also verifies self-fencing: how many
+    nodes could be released by time, after how long, and why others could not. It shows watchdog, times, peers
+    and boot gate of the nodes that you name, or with -o wide of all nodes.
 
-    Exits with 1 when a line says FAIL, as one does of everything that cannot be read.
+    Exits with 1 if a line says FAIL. A line says FAIL for each object that cannot be read.
 
     \b
     Examples:
@@ -49,8 +48,7 @@ def check_command(cluster: ClusterOptions, form: Form, nodes: tuple[str, ...]) -
       kubectl mend check edge-07 edge-08
       kubectl mend check -o wide
     """
-    from nodemend.cli.check.text import render
-    from nodemend.cli.check.view import only_of
+    from nodemend.cli.check.view import only_of, render
     from nodemend.cli.connection import with_cluster
     from nodemend.cli.terminal import show
 
@@ -88,6 +86,8 @@ def completion_command(shell: str) -> None:
     if shell == "kubectl":
         click.echo(_FOR_KUBECTL, nl=False)
         return
+    from click.shell_completion import get_completion_class
+
     completion = get_completion_class(shell)
     if completion is None:
         raise click.UsageError(f"{shell} is not known here.")
@@ -103,16 +103,20 @@ if TYPE_CHECKING:
 @click.command("explain")
 @node_argument("target", metavar="NODE|machine/NAME")
 @click.option(
-    "-n", "--namespace", default="", metavar="NAME", help="Where the Machine is, if there are several."
+    "-n",
+    "--namespace",
+    default="",
+    metavar="NAME",
+    help="The namespace of the Machine, if there are several.",
 )
 @output_option
 @cluster_options
 def explain_command(cluster: ClusterOptions, form: Form, target: str, namespace: str) -> int:
     """Say why a node or a Machine is or is not remediated, and what would change that. It changes nothing.
 
-    The answer comes from the code that decides, run on what the API server says now. Of a node that has a
-    Machine under a MachineHealthCheck of ours, that is explained too. Exits with 1 when something cannot be
-    read that the answer rests on.
+    The answer comes from the code that decides, run on the current state of the API server. If the node's
+    Machine is under a MachineHealthCheck that Nodemend serves, the Machine is explained too. Exits with 1 if
+    something that the answer depends on cannot be read.
 
     \b
     Examples:
@@ -154,11 +158,11 @@ if TYPE_CHECKING:
 def probe_command(cluster: ClusterOptions, form: Form, node: str) -> int:
     """Say what could release a node if it fell silent now. It changes nothing, and asks nothing of the node.
 
-    Which evidence each remedy of its check could come to, after how long, and on whom that rests: its
-    watchdog, its boot gate, its peers, its host. Of what is not possible it says why, and what would change
-    that. The answer comes from the code that decides, run on what the API server says now.
+    For each remedy of its check it shows the possible evidence, after how long, and what this depends on: the
+    node's watchdog, boot gate, peers or host. For impossible evidence it shows the reason, and what would
+    change that. The answer comes from the code that decides, run on the current state of the API server.
 
-    Exits with 1 when there could be no evidence, as far as is known, or when something cannot be read.
+    Exits with 1 if no evidence is possible, as far as is known, or if something cannot be read.
 
     \b
     Example:
@@ -184,16 +188,16 @@ if TYPE_CHECKING:
 
 
 @click.command("status")
-@click.option("-w", "--watch", "watched", is_flag=True, help="Look again every two seconds, until Ctrl-C.")
+@click.option("-w", "--watch", "watched", is_flag=True, help="Read again every two seconds, until Ctrl-C.")
 @output_option
 @cluster_options
 def status_command(cluster: ClusterOptions, form: Form, *, watched: bool) -> int:
     """Show on one screen everything that is not simply healthy. It changes nothing.
 
-    Exits with 1 when a controller does not live, or when something cannot be read: of that nothing is said to
-    be well. With --watch a terminal is drawn anew at each look; elsewhere, and with -o json or yaml, a
-    document is written whenever something has changed. --timeout is then for each look. A cluster that stops
-    answering is said to, and looked at again.
+    Exits with 1 if a controller has no live leader, or if something cannot be read; nothing unread is shown
+    as healthy. With --watch a terminal is redrawn after each read; elsewhere, and with -o json or yaml, a
+    document is written whenever something has changed. --timeout then applies to each read. If the cluster
+    stops answering, the command reports that and reads again.
 
     \b
     Examples:
@@ -201,8 +205,7 @@ def status_command(cluster: ClusterOptions, form: Form, *, watched: bool) -> int
       kubectl mend status --watch
     """
     from nodemend.cli.connection import watch_cluster, with_cluster
-    from nodemend.cli.status.text import render
-    from nodemend.cli.status.view import without_ages
+    from nodemend.cli.status.view import render, without_ages
     from nodemend.cli.terminal import show, show_observation
 
     if not watched:
@@ -227,8 +230,7 @@ async def gather(cluster: Cluster) -> StatusView:
     from nodemend.api.remediation_policy import RemediationPolicy
     from nodemend.api.resources import REMEDIATION_POLICY
     from nodemend.cli.cluster import read_leaders
-    from nodemend.cli.listing import list_remediations
-    from nodemend.cli.listing_machines import list_machines
+    from nodemend.cli.listing import list_machines, list_remediations
     from nodemend.cli.status.view import status_view
 
     policy = await cluster.find(REMEDIATION_POLICY, well_known.POLICY_NAME, RemediationPolicy)
@@ -255,7 +257,7 @@ _STANDARD_OUTPUT: Final = "-"
     show_default=True,
     callback=parse_timeout,
     metavar="DURATION",
-    help="How far back.",
+    help="The maximum age of a change.",
 )
 @click.option(
     "--svg",
@@ -269,13 +271,13 @@ _STANDARD_OUTPUT: Final = "-"
 def timeline_command(
     cluster: ClusterOptions, form: Form, node: str, since: float, svg: TextIO | None, *, utc: bool
 ) -> int:
-    """Tell what happened to a node, when, and on which evidence. It changes nothing.
+    """Show what happened to a node, when, and on which evidence. It changes nothing.
 
-    From events, conditions, the status of remediations, the history of checks and the kubelet's Lease. Each
-    line names its sources, and has the time that they wrote, by their own clocks. Kubernetes forgets events,
-    by default after an hour; what objects tell of themselves lasts longer.
+    The sources are events, conditions, the status of remediations, the history of checks and the kubelet's
+    Lease. Each line names its sources, and has the time that they recorded, by their own clocks. Kubernetes
+    deletes events, by default after an hour; the state in objects lasts longer.
 
-    Exits with 1 when something cannot be read.
+    Exits with 1 if a source cannot be read.
 
     \b
     Examples:
@@ -320,9 +322,12 @@ if TYPE_CHECKING:
 def tree_command(cluster: ClusterOptions, form: Form, node: str) -> int:
     """Show everything that concerns the healing of one node, as a tree. It changes nothing.
 
-    The node, its kubelet's last sign of life and our taint; its Machine and its host; the checks that watch
-    it; its remediations with their evidence and their lock; the pods and volumes that wait for the release.
-    What is not installed is left out. Of what cannot be read that is said, and then it exits with 1.
+    It shows the node, its kubelet's last Lease renewal and Nodemend's taint; its Machine and its host; the
+    checks that watch it; its remediations with their evidence and their lock; the pods and volumes that wait
+    for the release. Kinds that are not installed are left out.
+
+    Exits with 1 if something cannot be read, except pods, and except volumes of a Ready node without an open
+    remediation.
 
     \b
     Examples:
@@ -345,7 +350,9 @@ def tree_command(cluster: ClusterOptions, form: Form, node: str) -> int:
 
 
 @click.command("version")
-@click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", help="The form.")
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", help="The output format."
+)
 def version_command(output: str) -> None:
     """Print the version of this program. It asks no cluster.
 

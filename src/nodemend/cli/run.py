@@ -108,8 +108,8 @@ def _refuse_state(facts: OrderFacts, judged: NodeReasoning) -> OrderRefusal | No
         # threshold as recovered.
         return OrderRefusal(
             f"{node} is Ready, and nhc/{check} finds nothing wrong with it: a remediation would end at once.",
-            f"kubectl drain {node} takes a node out of service that runs; a condition of its own in"
-            " spec.thresholds tells the check what is wrong.",
+            f"kubectl drain {node} takes a running node out of service; a condition in spec.thresholds"
+            " lets the check detect what is wrong.",
         )
     return None
 
@@ -120,7 +120,7 @@ def _refuse_override(
     """Refuse an override that would pass nothing, or not enough, so that overrides remain exceptions."""
     if held:
         said = held[0].explain()
-        return OrderRefusal(f"An override does not pass this: {said.sentence}", said.next_step)
+        return OrderRefusal(f"An override does not apply to this: {said.sentence}", said.next_step)
     if not passed:
         return OrderRefusal(
             f"Nothing holds {node} that an override would pass.", f"kubectl mend run {node} --reason ..."
@@ -160,8 +160,8 @@ class OrderedView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TakenBackView:
-    kind: ClassVar[str] = "TakenBack"
+class OrderWithdrawnView:
+    kind: ClassVar[str] = "OrderWithdrawn"
     node: str
     by: str
     reason: str
@@ -203,18 +203,18 @@ def render_preview(view: OrderView) -> Iterator[str]:
     yield f"{view.node} {view.state}, by nhc/{view.check}."
     if view.before_by:
         yield f"Its remediation is ordered already, by {view.before_by}: {view.before_reason}"
-        yield "That order would be replaced by yours."
+        yield "Your order would replace it."
     yield from (f"It would be held for now. {sentence}" for sentence in view.held[:1])
     if view.passed:
-        yield "It would be let past what the guard says:"
+        yield "It would override these limits of the guard:"
         yield from (f"  {sentence}" for sentence in view.passed)
-        yield "The guard says so because one cause may be behind all of it. Look for that first."
+        yield "The guard holds it because the failures may have one common cause. Look for that first."
 
 
 def render_ordered(view: OrderedView) -> Iterator[str]:
     order, verb = view.order, "override" if view.order.past_guard else "run"
     if view.dry_run:
-        yield f"dry run: the API server would take the order of {order.by} to remediate {order.node} now."
+        yield f"dry run: the API server would accept the order of {order.by} to remediate {order.node} now."
         yield "Nothing was changed."
         yield f"Next: kubectl mend {verb} {order.node} --reason {quoted(order.reason)}"
         return
@@ -223,22 +223,22 @@ def render_ordered(view: OrderedView) -> Iterator[str]:
     if order.held:
         yield f"It is held for now. {order.held[0]}"
     else:
-        yield "The checker looks at everything once more, and then begins."
+        yield "The checker verifies everything once more, and then begins."
     good_for = spell_seconds(order.good_for)
-    yield f"The order is good for {good_for}, and is used up when the remediation is there."
+    yield f"The order is valid for {good_for}, and ends when its remediation is created."
     yield f"  undo, until then:  kubectl mend {verb} {order.node} --withdraw"
     yield f"Next: kubectl mend explain {order.node}"
 
 
-def render_taken_back(view: TakenBackView) -> Iterator[str]:
+def render_order_withdrawn(view: OrderWithdrawnView) -> Iterator[str]:
     verb = "override" if view.past_guard else "run"
     if view.dry_run:
-        yield f"dry run: the API server would take back the order of {view.by} to remediate {view.node}."
+        yield f"dry run: the API server would withdraw the order of {view.by} to remediate {view.node}."
         yield "Nothing was changed."
         yield f"Next: kubectl mend {verb} {view.node} --withdraw"
         return
     yield f"withdrawn: the order of {view.by} to remediate {view.node}: {view.reason}"
-    yield "A remediation that it has begun by now goes on; kubectl mend stop ends it."
+    yield "If its remediation has already begun, that continues; kubectl mend stop ends it."
     yield f"  undo:  kubectl mend {verb} {view.node} --reason ..."
     yield f"Next: kubectl mend explain {view.node}"
 
@@ -274,18 +274,18 @@ async def order(cluster: Cluster, shown: OrderView, *, dry_run: bool) -> None:
     raise _too_busy(shown.node)
 
 
-async def take_back(cluster: Cluster, node: str, *, dry_run: bool) -> TakenBackView:
+async def withdraw_order(cluster: Cluster, node: str, *, dry_run: bool) -> OrderWithdrawnView:
     for _ in range(_MOST_TRIES):
         before = await _find(cluster, node)
         if before is None:
             raise CommandFailure(
                 ExitCode.WRONG,
-                f"no order to withdraw: nobody ordered the remediation of {node}, or it has begun.",
+                f"no order to withdraw: {node} has no order, or its remediation has begun.",
                 f"kubectl mend explain {node}",
             )
         if await _took(cluster, _delete(before), dry_run=dry_run):
             spec = before.spec
-            return TakenBackView(
+            return OrderWithdrawnView(
                 node=node, by=spec.by, reason=spec.reason, past_guard=spec.past_guard, dry_run=dry_run
             )
     raise _too_busy(node)
@@ -340,7 +340,9 @@ def _delete(found: RemediationOrder) -> Request:
 
 def _too_busy(node: str) -> CommandFailure:
     return CommandFailure(
-        ExitCode.WRONG, f"the order for {node} kept changing under our hands.", "kubectl mend status"
+        ExitCode.WRONG,
+        f"the order for {node} changed at every attempt. It may not have been written.",
+        "kubectl mend status",
     )
 
 
@@ -363,7 +365,7 @@ def fulfil(cluster: ClusterOptions, form: Form, wish: OrderArguments) -> None:
         return
     reason = (wish.reason or "").strip()
     if not reason:
-        raise click.UsageError("Say with --reason why. It is kept with your name on the remediation.")
+        raise click.UsageError("Say with --reason why. It is recorded with your name on the remediation.")
 
     async def read(connected: Cluster) -> OrderView:
         return await prepare(connected, wish.node, reason, past_guard=wish.past_guard)
@@ -380,6 +382,8 @@ def fulfil(cluster: ClusterOptions, form: Form, wish: OrderArguments) -> None:
 
 def _withdraw(cluster: ClusterOptions, form: Form, wish: OrderArguments) -> None:
     if wish.reason is not None:
-        raise click.UsageError("--withdraw takes an order back; it goes without --reason.")
-    taken = with_cluster(cluster, lambda connected: take_back(connected, wish.node, dry_run=wish.dry_run))
-    show(taken, form, render_taken_back)
+        raise click.UsageError("--withdraw removes the order; it does not allow --reason.")
+    taken = with_cluster(
+        cluster, lambda connected: withdraw_order(connected, wish.node, dry_run=wish.dry_run)
+    )
+    show(taken, form, render_order_withdrawn)

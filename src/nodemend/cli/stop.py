@@ -72,7 +72,7 @@ def _ends(remediation: AnyRemediation) -> str:
     if isinstance(remediation, SelfRemediation):
         return _ends_with_marker(remediation)
     if status.released:
-        return "ends; its workloads run elsewhere, and the node is waited for no longer"
+        return "ends; its workloads run elsewhere, and nothing waits for the node any longer"
     if status.evidence is not None:
         return "ends once its taint is off the node; what was released by then runs elsewhere"
     return "ends at once; nothing was released"
@@ -104,16 +104,17 @@ def _ends_with_marker(remediation: SelfRemediation) -> str:
     status = remediation.status
     if status.released:
         return (
-            "ends once its marker is off; its workloads run elsewhere, and the node is waited for no longer"
+            "ends once its marker is off; its workloads run elsewhere, and nothing waits for the node any"
+            " longer"
         )
     if status.evidence is not None:
         return "ends once its taint and its marker are off; what was released by then runs elsewhere"
     if status.phase is self_remediation.SelfRemediationPhase.PENDING:
-        return "ends at once; nothing was asked of the node"
+        return "ends at once; no reset was requested"
     return "ends once its marker is off; nothing was released, and the node may have reset itself"
 
 
-_ANEW = "what is still unhealthy is remediated anew"
+_ANEW = "nodes that are still unhealthy are remediated again"
 
 
 def render(view: StopView) -> Iterator[str]:
@@ -127,10 +128,10 @@ def render(view: StopView) -> Iterator[str]:
         yield "No remediation is open."
     yield from (f"NOT stopped: {failed.node}: {failed.why}" for failed in view.failed)
     if view.dry_run:
-        yield "That is what would be. Nothing was changed."
+        yield "This is what would happen. Nothing was changed."
     checks = sorted({f"nhc/{stopped.check}" for stopped in view.stopped if stopped.check})
     if checks and not view.paused:
-        yield f"{spell_list(checks)} will ask again for nodes that stay unhealthy. To prevent that:"
+        yield f"{spell_list(checks)} will request remediations of nodes that stay unhealthy. To prevent that:"
         yield "  kubectl mend pause --reason ..."
     yield f"  undo:  {'kubectl mend resume; then' if view.paused else 'none;'} {_ANEW}"
     yield f"Next: kubectl mend {'check' if view.failed else 'status'}"
@@ -187,7 +188,7 @@ async def stop(
         if isinstance(found, Absent) or found.value.metadata.uid != uid:
             return AlreadyEnded()
         remediation = found.value
-    return NotStopped(node, "it kept changing under our hands; try again")
+    return NotStopped(node, "it changed at every attempt; try again")
 
 
 def stop_view(

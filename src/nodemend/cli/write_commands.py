@@ -24,16 +24,20 @@ from nodemend.cli.options import (
 
 if TYPE_CHECKING:
     from nodemend.cli.cluster import Cluster
-    from nodemend.cli.confirm import WithdrawnView
+    from nodemend.cli.confirm import ConfirmationWithdrawnView
 
 
 @click.command("confirm")
 @node_argument()
-@click.option("--reason", metavar="TEXT", help="How you know that it is down. Kept with your name.")
-@click.option("--withdraw", "withdrawn", is_flag=True, help="Take your word back, before the release begins.")
+@click.option("--reason", metavar="TEXT", help="The proof that it is down. Recorded with your name.")
+@click.option("--withdraw", "withdrawn", is_flag=True, help="Withdraw the confirmation, before the release.")
 @click.option("--i-typed", metavar="NODE", help="The node's name once more, for use without a terminal.")
 @click.option(
-    "-n", "--namespace", default="", metavar="NAME", help="Where the remediation is, if there are several."
+    "-n",
+    "--namespace",
+    default="",
+    metavar="NAME",
+    help="The namespace of the remediation, if there are several.",
 )
 @dry_run_option
 @utc_option
@@ -51,15 +55,15 @@ def confirm_command(  # noqa: PLR0913 - click passes one parameter per flag
     dry_run: bool,
     utc: bool,
 ) -> None:
-    """Vouch that a node is down, so that its pods and volumes are released and start elsewhere.
+    """Confirm that a node is down, so that its pods and volumes are released and start elsewhere.
 
-    It shows the node's last sign of life and what will be released, and asks for the node's name. Your word
-    is recorded under your own name. Vouch only for a machine that you have seen without power, or reset: if
-    it still runs, its data may be destroyed.
+    It shows the kubelet's last Lease renewal and the workloads that will be released, and asks for the node's
+    name. The confirmation is recorded under your user name. Confirm only if you have seen the machine without
+    power, or reset it: if it still runs, its data may be destroyed.
 
     \b
     Examples:
-      kubectl mend confirm edge-07 --reason "unplugged it, I stand beside it"
+      kubectl mend confirm edge-07 --reason "unplugged it, I am next to it"
       kubectl mend confirm edge-07 --withdraw
     """
     from nodemend.cli.confirm import (
@@ -85,12 +89,14 @@ def confirm_command(  # noqa: PLR0913 - click passes one parameter per flag
     if form is Form.TEXT:
         write_lines([*render_preview(shown, UTC if utc else None), ""])
     if not dry_run:
-        ask_for_name(node, i_typed, to="vouch for it", undone="Nothing was written.")
+        ask_for_name(node, i_typed, to="confirm that it is down", undone="Nothing was written.")
     with_cluster(cluster, lambda connected: confirm(connected, shown, dry_run=dry_run))
-    show(ConfirmedView(word=shown, dry_run=dry_run), form, render_confirmed)
+    show(ConfirmedView(confirmation=shown, dry_run=dry_run), form, render_confirmed)
 
 
-def _withdraw(cluster: ClusterOptions, node: str, namespace: str, *, dry_run: bool) -> WithdrawnView:
+def _withdraw(
+    cluster: ClusterOptions, node: str, namespace: str, *, dry_run: bool
+) -> ConfirmationWithdrawnView:
     from nodemend.cli.confirm import withdraw
     from nodemend.cli.connection import with_cluster
 
@@ -99,7 +105,9 @@ def _withdraw(cluster: ClusterOptions, node: str, namespace: str, *, dry_run: bo
 
 def _refuse_both(reason: str | None, i_typed: str | None) -> None:
     if reason is not None or i_typed is not None:
-        raise click.UsageError("--withdraw takes back a word; it goes without --reason and --i-typed.")
+        raise click.UsageError(
+            "--withdraw removes the confirmation; it allows neither --reason nor --i-typed."
+        )
 
 
 if TYPE_CHECKING:
@@ -110,14 +118,16 @@ if TYPE_CHECKING:
 @click.command("drill")
 @node_argument()
 @click.option("--yes-reset", metavar="NODE", help="The node's name once more, for use without a terminal.")
-@click.option("--with-workloads", is_flag=True, help="Although it is not drained: its pods go with it.")
+@click.option(
+    "--with-workloads", is_flag=True, help="Reset it although it is not drained: its pods end with it."
+)
 @click.option(
     "--wait",
     default="15m",
     show_default=True,
     callback=parse_timeout,
     metavar="DURATION",
-    help="How long the node may take to be back in service.",
+    help="Time limit for the node to be back in service.",
 )
 @output_option
 @cluster_options
@@ -132,10 +142,14 @@ def drill_command(
 ) -> int:
     """Reset one node by its watchdog, now, and time it. THE NODE GOES DOWN.
 
-    A release by time rests on how long a watchdog really takes. This finds it out: the node is marked as in a
-    remediation, is fed no more, and keeps a record on its disk until the reset. When it is back, the time is
-    held against W, on which managers count. Drain the node first. It is refused while anything else is under
-    way, while Nodemend is paused, and for a node that is not well. It needs the ClusterRole nodemend-driller.
+    A release by time relies on the time that a watchdog needs to reset the node. The drill measures it: as in
+    a remediation, the node gets a marker and stops feeding its watchdog, and it writes to its disk until the
+    reset. When the node is back, the measured time is compared with W, the time that managers assume. Drain
+    the node first.
+
+    The drill is refused while a remediation is open in the cluster; while Nodemend is paused or in mode
+    DryRun; if the RemediationPolicy does not exist or cannot be read; and for a node that is not Ready, or
+    whose agent does not report or would not reset it. It needs the ClusterRole nodemend-driller.
 
     Exits with 0 only if the watchdog was timed and kept to W.
 
@@ -173,18 +187,20 @@ if TYPE_CHECKING:
 
 
 @click.command("pause")
-@click.option("--reason", required=True, metavar="TEXT", help="Why, for whoever finds it paused.")
+@click.option("--reason", required=True, metavar="TEXT", help="The reason, shown while the pause lasts.")
 @click.option(
     "--for",
     "duration",
     metavar="DURATION",
-    help="End it by itself after so long, such as 2h; without this somebody must resume.",
+    help="The pause ends after this time, such as 2h; without it, a user must resume.",
 )
 @click.option(
     "--check", default="", metavar="NAME", help="Pause this NodeHealthCheck alone, not the whole cluster."
 )
 @click.option(
-    "--replace", is_flag=True, help="End the pause that stands; else the later end holds, and both reasons."
+    "--replace",
+    is_flag=True,
+    help="Replace an earlier pause; else the later end applies, with both reasons.",
 )
 @dry_run_option
 @output_option
@@ -201,9 +217,9 @@ def pause_command(  # noqa: PLR0913 - click passes one parameter per flag
 ) -> None:
     """Stop new actions at once: in the whole cluster, or for the nodes of one check.
 
-    In a paused cluster what has begun reaches its next safe point and waits there. A paused check begins
-    nothing new; what it has begun goes on. There is room for one pause: a second one says which stood, keeps
-    its reason beside the new one, and ends no earlier.
+    In a paused cluster, open remediations continue to their next safe point and wait there. A paused check
+    starts no remediation; its open remediations continue. The cluster and each check have only one pause: a
+    second one shows the first, is merged with it, keeps both reasons and ends at the later end.
 
     \b
     Examples:
@@ -218,7 +234,7 @@ def pause_command(  # noqa: PLR0913 - click passes one parameter per flag
 
     check = check.removeprefix("nhc/")
     if not reason.strip():
-        raise click.UsageError("Say with --reason why, for whoever finds it paused.")
+        raise click.UsageError("Say with --reason why it is paused.")
     lasts = _duration(duration) if duration is not None else None
 
     async def act(connected: Cluster) -> PausedView:
@@ -242,7 +258,7 @@ def _duration(written: str) -> timedelta:
     except ValueError as error:
         raise click.UsageError(f"--for: {error}.") from error
     if not lasts:
-        raise click.UsageError("--for: a pause must last longer than nothing.")
+        raise click.UsageError("--for: a pause must last longer than 0s.")
     return lasts
 
 
@@ -279,8 +295,10 @@ def resume_command(cluster: ClusterOptions, form: Form, check: str, *, dry_run: 
 
 @click.command("run")
 @node_argument()
-@click.option("--reason", metavar="TEXT", help="Why. Kept with your name on the remediation.")
-@click.option("--withdraw", "withdrawn", is_flag=True, help="Take the order back, before anything has begun.")
+@click.option("--reason", metavar="TEXT", help="The reason. Recorded with your name on the remediation.")
+@click.option(
+    "--withdraw", "withdrawn", is_flag=True, help="Withdraw the order, before its remediation begins."
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @dry_run_option
 @output_option
@@ -297,8 +315,8 @@ def run_command(  # noqa: PLR0913 - click passes one parameter per flag
 ) -> None:
     """Order the remediation of one node now, without waiting until it has been unhealthy for long enough.
 
-    The guard is asked as for any other: while it says no, the order is held, for at most 15 minutes. A node
-    that is Ready and with which its check finds nothing wrong is refused: its remediation would end at once.
+    The guard applies as to any remediation: while it refuses, the order is held, for at most 15 minutes. A
+    node that is Ready and meets no threshold of its check is refused: its remediation would end at once.
 
     \b
     Examples:
@@ -323,8 +341,10 @@ def run_command(  # noqa: PLR0913 - click passes one parameter per flag
 
 @click.command("override")
 @node_argument()
-@click.option("--reason", metavar="TEXT", help="Why. Kept with your name on the remediation.")
-@click.option("--withdraw", "withdrawn", is_flag=True, help="Take the order back, before anything has begun.")
+@click.option("--reason", metavar="TEXT", help="The reason. Recorded with your name on the remediation.")
+@click.option(
+    "--withdraw", "withdrawn", is_flag=True, help="Withdraw the order, before its remediation begins."
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @dry_run_option
 @output_option
@@ -341,10 +361,10 @@ def override_command(  # noqa: PLR0913 - click passes one parameter per flag
 ) -> None:
     """Order the remediation of one node now, past the limits of the storm guard.
 
-    It passes what the guard counts: how many are unhealthy or under remediation, and how fast. It passes
-    neither DryRun, a pause, an exclusion or maintenance, nor a view that is too old, the quorum of the
-    control plane, or another remediation at work; a node that is well is refused, as with run. Who let it,
-    past what, and why is recorded. It needs the ClusterRole nodemend-overrider.
+    It overrides the limits on how many nodes are unhealthy or under remediation, and how fast remediations
+    start. It overrides neither DryRun, a pause, an exclusion or maintenance, nor a stale view of the cluster,
+    the quorum of the control plane, or another open remediation. A healthy node is refused, as with run. The
+    user, the reason and the limits are recorded. It needs the ClusterRole nodemend-overrider.
 
     \b
     Examples:
@@ -374,9 +394,11 @@ _DEFAULT_REASON: Final = "kubectl mend stop --all"
 @click.command("stop")
 @node_argument(required=False)
 @click.option("--all", "everything", is_flag=True, help="Pause the cluster, and end every open remediation.")
-@click.option("--reason", default=_DEFAULT_REASON, metavar="TEXT", help="Why, for the pause of --all.")
+@click.option(
+    "--reason", default=_DEFAULT_REASON, metavar="TEXT", help="The reason of the pause that --all sets."
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("-n", "--namespace", default="", metavar="NAME", help="Where the remediation is.")
+@click.option("-n", "--namespace", default="", metavar="NAME", help="The namespace of the remediation.")
 @dry_run_option
 @output_option
 @cluster_options
@@ -393,7 +415,7 @@ def stop_command(  # noqa: PLR0913 - click passes one parameter per flag
 ) -> int:
     """End the remediation of a node, or all of them, at the next safe point.
 
-    --all is the red handle: first the cluster is paused, then every open remediation is told to end.
+    --all is the emergency stop: it pauses the cluster, and then deletes every open remediation.
 
     \b
     Examples:
@@ -469,7 +491,7 @@ if TYPE_CHECKING:
     show_default=True,
     callback=parse_timeout,
     metavar="DURATION",
-    help="How long remediations may take to reach their safe end.",
+    help="Time limit for remediations to reach their safe end.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @output_option
@@ -477,11 +499,12 @@ if TYPE_CHECKING:
 def wind_down_command(cluster: ClusterOptions, form: Form, wait: float, *, yes: bool) -> int:
     """Bring everything under way to its safe end, before Nodemend is uninstalled.
 
-    It pauses the cluster, tells every remediation to end, and waits until their hosts are on again and all
-    that they added is gone. Then it looks for whatever else of ours is left. It exits with 0 only if that is
-    nothing on any node or host, and else says what, why, and what to do. The remediator must run meanwhile.
+    It pauses the cluster, deletes every remediation, and waits until their hosts are on again and everything
+    that they added is removed. Then it searches for other leftovers of Nodemend. It exits with 0 only if no
+    node or host has any; otherwise it prints each one, its cause and the next step. The remediator must run
+    meanwhile.
 
-    `helm uninstall` runs it by itself. It may be broken off and run again at any time.
+    `helm uninstall` runs it automatically. It can be interrupted and run again at any time.
 
     \b
     Examples:

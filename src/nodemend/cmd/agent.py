@@ -158,7 +158,10 @@ async def _stop_gracefully(watching: HeartbeatLoop, log: Log) -> None:
         async with asyncio.timeout(GRACEFUL_STOP_SECONDS):
             await watching.stop_gracefully()
     except TimeoutError:
-        log.warning("not stood down: nobody acknowledged it. The feeder goes on by its lease alone")
+        log.warning(
+            "not stopped gracefully: the API server did not acknowledge it. The feeder continues with its"
+            " lease alone"
+        )
 
 
 def _certificates(settings: AgentSettings, runtime: AsyncioRuntime) -> CertificateFiles:
@@ -231,7 +234,7 @@ def _own_node(settings: AgentSettings) -> BoundNode:
     """The Node of the pod's token. Raises CredentialsError if the token is not of a pod on this node."""
     match node_of_token(Path(f"{settings.account}/token").read_text(encoding="ascii")):
         case NotBound(why):
-            raise CredentialsError(f"the token of this pod does not tell the UID of its node: {why}")
+            raise CredentialsError(f"the token of this pod does not contain the UID of its node: {why}")
         case BoundNode(name, _) as found if name == settings.node_name:
             return found
         case BoundNode(name, _):

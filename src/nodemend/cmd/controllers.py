@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 import click
 from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
 
 from nodemend import __version__
 from nodemend.api import manual_remediation, metal3_remediation, self_remediation, well_known
@@ -128,7 +129,13 @@ async def _serve(
             {
                 name: program.run(),
                 "events": events.run(),
-                "probes": serve_probes(settings, health, registry, lambda at: _tell(log, at)),
+                "probes": serve_probes(
+                    settings.probes,
+                    settings.metrics,
+                    health,
+                    lambda accepted: expose_metrics(registry, accepted),
+                    lambda at: _tell(log, at),
+                ),
                 "signals": until_stop_signal(log),
             },
         )
@@ -139,6 +146,12 @@ async def _serve(
 def _outcomes(events: EventRecorder) -> dict[str, int]:
     counts = events.counts
     return {"written": counts.written, **{why.value: times for why, times in counts.dropped.items()}}
+
+
+def expose_metrics(registry: CollectorRegistry, accepted: str) -> tuple[bytes, str]:
+    """The metrics in a form that the caller accepts, and its content type."""
+    encode, content_type = choose_encoder(accepted)
+    return encode(registry), content_type
 
 
 def _tell(log: Log, at: Listening) -> None:
@@ -217,7 +230,7 @@ def _run_checker(settings: ControllerSettings) -> int:
 
 
 run_checker = controller_command(
-    CHECKER, "Watches nodes and asks for the remediation of those that are sick.", _run_checker
+    CHECKER, "Watches nodes, and creates remediations for unhealthy nodes.", _run_checker
 )
 
 

@@ -1,8 +1,8 @@
-"""A small HTTP server for kubelet and Prometheus: a few paths, bounded connections.
+"""Shared parts of the serving programs: a graceful stop on a signal, and a small HTTP server.
 
-Ends a program on a signal.
+Its endpoints for kubelet and Prometheus: /livez and /readyz on one port, /metrics of a controller on another.
 
-The endpoints for kubelet and Prometheus: /livez and /readyz on one port, /metrics on another.
+The agent imports this module, so it imports neither click nor prometheus_client nor structlog.
 """
 
 import asyncio
@@ -13,10 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from aiohttp import web
-from prometheus_client import CollectorRegistry
-from prometheus_client.exposition import choose_encoder
 
-from nodemend.settings.controller import ControllerSettings
 from nodemend.settings.setting import Address
 from nodemend.telemetry.logging import Log
 from nodemend.telemetry.observers import HealthView
@@ -33,7 +30,7 @@ async def until_stop_signal(log: Log) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop, number.name)
-    log.info("told to stop", signal=await reported)
+    log.info("stop requested", signal=await reported)
 
 
 MOST_CONNECTIONS: Final = 64
@@ -110,23 +107,28 @@ class Listening:
     metrics: int
 
 
+Exposition = Callable[[str], tuple[bytes, str]]
+"""From an Accept header to the metrics and their content type."""
+
+
 async def serve_probes(
-    settings: ControllerSettings,
+    probes: Address,
+    metrics: Address,
     health: HealthView,
-    registry: CollectorRegistry,
+    expose: Exposition,
     on_listening: Callable[[Listening], None] | None = None,
 ) -> None:
     """Serve until cancelled; then close every socket. Raises OSError if an address cannot be bound."""
     async with AsyncExitStack() as sockets:
         ports = Listening(
-            probes=await listen(sockets, settings.probes, probes_of(health)),
-            metrics=await listen(sockets, settings.metrics, {"/metrics": lambda r: _expose(r, registry)}),
+            probes=await listen(sockets, probes, probes_of(health)),
+            metrics=await listen(sockets, metrics, {"/metrics": lambda asked: _metrics(asked, expose)}),
         )
         if on_listening is not None:
             on_listening(ports)
         await asyncio.get_running_loop().create_future()
 
 
-def _expose(request: web.BaseRequest, registry: CollectorRegistry) -> web.Response:
-    encode, content_type = choose_encoder(request.headers.get("Accept", ""))
-    return web.Response(body=encode(registry), headers={"Content-Type": content_type})
+def _metrics(request: web.BaseRequest, expose: Exposition) -> web.Response:
+    body, content_type = expose(request.headers.get("Accept", ""))
+    return web.Response(body=body, headers={"Content-Type": content_type})

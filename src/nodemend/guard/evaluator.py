@@ -32,9 +32,9 @@ from nodemend.safety.guard import (
     HealthCounts,
     guard,
 )
+from nodemend.safety.guard_holds import PolicyProblem
 from nodemend.safety.holds import Hold
 from nodemend.safety.limits import LimitComparison, LimitSemantics, closed
-from nodemend.safety.policies import PolicyProblem
 
 VIEW_GOOD_FOR: Final = 90.0
 """Seconds without contact to the API server after which a cache is stale; bookmarks come once a minute."""

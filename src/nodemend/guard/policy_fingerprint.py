@@ -8,7 +8,7 @@ import msgspec
 
 from nodemend.api.admission_policy import AdmissionBinding, AdmissionPolicy, NamedExpression
 from nodemend.api.meta import Wire
-from nodemend.safety.policies import PolicySeen
+from nodemend.guard.policies import PolicySeen
 
 GIVEN: Final = "given"
 """Prefix of the variables whose values the installer of Nodemend chooses. They are not compared."""

@@ -35,6 +35,19 @@ from nodemend.api.resources import (
 )
 from nodemend.api.upstream_types import ObjectReference
 from nodemend.api.well_known import AGENT_NAMESPACE
+from nodemend.guard.policies import (
+    ALWAYS,
+    OF_ANNOTATIONS,
+    OF_CAPM3,
+    OF_SELF_FENCING,
+    Admitted,
+    Attempted,
+    AttemptUnclear,
+    DeniedBy,
+    Fingerprint,
+    evaluate_attempt,
+    evaluate_policy,
+)
 from nodemend.guard.policy_fingerprint import fingerprint_binding, fingerprint_policy
 from nodemend.kube.client import ApiClient, Page, Restarted, pages
 from nodemend.kube.events import EventRecord
@@ -54,21 +67,7 @@ from nodemend.records.agent_lease import revision_of
 from nodemend.records.live_reads import READ_WITHIN, WRITE_WITHIN, LiveReader, project, read_result
 from nodemend.records.machine import MACHINE_API_FLAVORS
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
-from nodemend.safety.guard_holds import PolicyNotInForce, PolicyNotProven
-from nodemend.safety.policies import (
-    ALWAYS,
-    OF_ANNOTATIONS,
-    OF_CAPM3,
-    OF_SELF_FENCING,
-    Admitted,
-    Attempted,
-    AttemptUnclear,
-    DeniedBy,
-    Fingerprint,
-    PolicyProblem,
-    evaluate_attempt,
-    evaluate_policy,
-)
+from nodemend.safety.guard_holds import PolicyNotInForce, PolicyNotProven, PolicyProblem
 from nodemend.telemetry.event_reasons import POLICY_NOT_PROVEN
 from nodemend.telemetry.logging import Log
 from nodemend.telemetry.metrics import Metrics
@@ -388,7 +387,9 @@ def _setting() -> PolicyAttempt:
 def _foreign_confirmation() -> PolicyAttempt:
     """Probe a remediation without a confirmation: an existing one is immutable by the CRD."""
     change = {"spec": {"confirmation": _FOREIGN_CONFIRMATION}}
-    attempt = _change("nodemend-confirmation", "a word in another's name", MANUAL_REMEDIATION, change)
+    attempt = _change(
+        "nodemend-confirmation", "a confirmation in another user's name", MANUAL_REMEDIATION, change
+    )
     return replace(attempt, without="confirmation")
 
 

@@ -3,28 +3,28 @@
 from collections.abc import Mapping
 from typing import Final
 
-from nodemend.safety.policies import Fingerprint
+from nodemend.guard.policies import Fingerprint
 
 SHIPPED: Final[Mapping[str, tuple[Fingerprint, ...]]] = {
-    "nodemend-accounts": (Fingerprint("600e48f2957f43df", "1315a63c48faf685", "cf60935ac47f95f1"),),
-    "nodemend-agent-leases": (Fingerprint("50c51767bf72c2af", "22bd118b490a1e22", "fd7f1392626810ea"),),
-    "nodemend-agent-namespace": (Fingerprint("3964bfc0edbf6ea5", "55ac4d430f15f825", "2d6fd1ceaa17eb19"),),
-    "nodemend-agent-requests": (Fingerprint("0ea4230b9618b116", "1dde0af5706f5fea", "cd09bc2c6e354f33"),),
-    "nodemend-agent-trust": (Fingerprint("fdb9fabd6fc4598b", "30163f0a2a61ceed", "cb33933069701a50"),),
-    "nodemend-capm3": (Fingerprint("602f7773489eb75e", "8c1dd4d5911294e3", "f17d7c0595850860"),),
-    "nodemend-confirmation": (Fingerprint("ec306805639f4d27", "bf5927dbcc1ed47f", "691bb5a566566802"),),
+    "nodemend-accounts": (Fingerprint("2804dd9db3ed730f", "0ee30e543e8dcfe7", "cf60935ac47f95f1"),),
+    "nodemend-agent-leases": (Fingerprint("50c51767bf72c2af", "61e4557f3e6eb33c", "fd7f1392626810ea"),),
+    "nodemend-agent-namespace": (Fingerprint("3964bfc0edbf6ea5", "c244eb04028237b9", "2d6fd1ceaa17eb19"),),
+    "nodemend-agent-requests": (Fingerprint("0ea4230b9618b116", "70da6ce999201f40", "cd09bc2c6e354f33"),),
+    "nodemend-agent-trust": (Fingerprint("fdb9fabd6fc4598b", "5140e0cb3ac56751", "cb33933069701a50"),),
+    "nodemend-capm3": (Fingerprint("43d202b8239ad8e4", "74a9b803e2aae74b", "f17d7c0595850860"),),
+    "nodemend-confirmation": (Fingerprint("ded1717666ec0c07", "b9f68ac28208511a", "691bb5a566566802"),),
     "nodemend-external-remediation": (
-        Fingerprint("d3b3015b7ba690a0", "4bafc10c52aefd01", "cc3b846fc3d708b2"),
+        Fingerprint("d3b3015b7ba690a0", "a27ff8a76b2f5f6a", "cc3b846fc3d708b2"),
     ),
-    "nodemend-hosts": (Fingerprint("5aefb3bd05d6a6d8", "663ad6a3a3a49269", "a3e3c440917e5465"),),
-    "nodemend-machines": (Fingerprint("edced83e094f9ddf", "0f03def1bd2c4160", "72feabfb85393d17"),),
+    "nodemend-hosts": (Fingerprint("ba81936478d489c5", "f392893a8ed6205d", "a3e3c440917e5465"),),
+    "nodemend-machines": (Fingerprint("0551d4c006165116", "4cc7f3cd29bcdd87", "72feabfb85393d17"),),
     "nodemend-node-exclusion": (Fingerprint("0a9c57b55db078a7", "908c0d99e6c6128c", "a14199f020ef2e32"),),
     "nodemend-nodes": (
-        Fingerprint("46693ded6e93e533", "cd98579d11e0bbe9", "a01ffdd3ebd00210"),
-        Fingerprint("46693ded6e93e533", "8793b67cd4185c30", "a01ffdd3ebd00210"),
+        Fingerprint("52d9d629f9af686b", "5aa11fa7ebffe728", "a01ffdd3ebd00210"),
+        Fingerprint("52d9d629f9af686b", "b85582d08407eb2b", "a01ffdd3ebd00210"),
     ),
-    "nodemend-orders": (Fingerprint("2e64057e3e6f88dc", "8b4ba1865e63dd2d", "36cf7c39b3a685fe"),),
-    "nodemend-out-of-service": (Fingerprint("11553adaeaacf419", "a958bed554eea4a8", "25613bd8103d2d98"),),
-    "nodemend-remediations": (Fingerprint("bfe62c713de6d02c", "8f4f83417d79704d", "78081d8f3eef700f"),),
-    "nodemend-settings": (Fingerprint("fb7629c7f21d2500", "02571d12ef877a15", "0646325e4ce4d08b"),),
+    "nodemend-orders": (Fingerprint("2e64057e3e6f88dc", "7ec0c7883ee23cdc", "36cf7c39b3a685fe"),),
+    "nodemend-out-of-service": (Fingerprint("11553adaeaacf419", "88094b5ca166888c", "25613bd8103d2d98"),),
+    "nodemend-remediations": (Fingerprint("bfe62c713de6d02c", "6ee677c547727e07", "78081d8f3eef700f"),),
+    "nodemend-settings": (Fingerprint("fb7629c7f21d2500", "f9da0745e1c83a8f", "0646325e4ce4d08b"),),
 }

@@ -52,7 +52,7 @@ from nodemend.rules.node import (
 from nodemend.rules.request import matches
 from nodemend.safety.facts import PolicyFacts
 from nodemend.safety.guard import CALM, CheckFacts, ControlPlane, HealthCounts, Storm, cooldown, step
-from nodemend.safety.guard_holds import ApiUnsettled, CoolingDown, StartInterval
+from nodemend.safety.guard_holds import CoolingDown, RecentApiErrors, StartInterval
 from nodemend.safety.holds import Hold, spell_count
 from nodemend.safety.limits import LimitComparison, LimitSemantics, closes_at, parse_comparison
 
@@ -235,7 +235,7 @@ class TargetState(StrEnum):
     HELD = "Held"
     REMEDIATING = "Remediating"
     UNJUDGED = "Unjudged"
-    DELETED = "Vanished"
+    DELETED = "Deleted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,7 +387,7 @@ def _health_counts(counts: Counter[TargetState]) -> HealthCounts:
 def held_target_status(hold: Hold) -> TargetStatus:
     explanation = hold.reason.explain()
     # A countdown would be outdated as soon as it is written.
-    lasting = not isinstance(hold.reason, CoolingDown | StartInterval | ApiUnsettled)
+    lasting = not isinstance(hold.reason, CoolingDown | StartInterval | RecentApiErrors)
     message = str(explanation) if lasting else explanation.sentence
     return TargetStatus(TargetState.HELD, hold.reason.reason, message)
 
@@ -420,8 +420,8 @@ COUNT_ON: Final = frozenset({TargetState.UNHEALTHY, TargetState.HELD, TargetStat
 """Suspect targets do not keep counting: a cluster that scales down deletes nodes in that state."""
 DELETED_STATUS: Final = TargetStatus(
     TargetState.DELETED,
-    message=f"Its Node was deleted while it was not well, and counts as unhealthy for {COUNTED_FOR:.0f} s:"
-    " a storm does not end because its nodes go.",
+    message=f"Its Node was deleted while it was not healthy, and counts as unhealthy for {COUNTED_FOR:.0f} s:"
+    " a storm does not end because its Nodes are deleted.",
 )
 
 
@@ -574,9 +574,9 @@ class StormTracker:
             if storm.active or cooldown(storm, settle_time, now) > 0
         }
         if any(storm.active for storm in self._storms.values()):
-            return condition_reasons.RAGING
+            return condition_reasons.STORM_ACTIVE
         return (
-            condition_reasons.SETTLING
+            condition_reasons.COOLING_DOWN
             if self._storms or cooldown(self._inherited, settle_time, now) > 0
             else ""
         )

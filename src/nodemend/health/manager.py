@@ -11,7 +11,7 @@ from nodemend.api.remediation_policy import RemediationOrder, RemediationPolicy
 from nodemend.api.resources import NODE_HEALTH_CHECK, REMEDIATION_ORDER, REMEDIATION_POLICY
 from nodemend.guard.policy_proof import Admission, AdmissionProof
 from nodemend.health.conditions import ObservationCache
-from nodemend.health.creation import CreationContext
+from nodemend.health.creation import CreationContext, external_leases
 from nodemend.health.machine.manager import MachineChecking, MachineCheckingSettings, SharedCaches
 from nodemend.health.node.controller import (
     AllTargetsKey,
@@ -35,7 +35,6 @@ from nodemend.kube.reflector import Reflector, ReflectorTimings
 from nodemend.kube.request import EVERYTHING, Selection
 from nodemend.kube.store import Change, DecodedObject, Projection, whole
 from nodemend.kube.tasks import FairSemaphore, run_together
-from nodemend.records.external_lease import external_leases
 from nodemend.records.live_reads import LiveReader
 from nodemend.records.node import ETCD_PODS, EtcdPodRecord, NodeRecord, etcd_pod_records, node_records
 from nodemend.records.remediation import RemediationRecord

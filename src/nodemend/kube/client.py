@@ -220,9 +220,9 @@ class ApiClient:
         """The wait before the next request; None if it may be sent now, which takes a token."""
         now = self._runtime.monotonic()
         if now < self._pace.quiet_until:
-            return _Wait("the server asked us to be quiet", self._pace.quiet_until - now)
+            return _Wait("the server requested a pause", self._pace.quiet_until - now)
         if seconds := self._pace.bucket.take(now, self._leaving):
-            return _Wait("our own rate is used up", seconds)
+            return _Wait("the client's own rate limit is reached", seconds)
         return None
 
 

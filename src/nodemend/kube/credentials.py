@@ -232,13 +232,14 @@ def checked(connection: Connection) -> Connection:
         raise CredentialsError(f"server {endpoint.server!r} is not an http or https address")
     if not endpoint.encrypted and parts.hostname not in _LOOPBACK:
         raise CredentialsError(
-            f"server {endpoint.server!r} is not encrypted; anybody on the way could act as us"
+            f"server {endpoint.server!r} is not encrypted; an attacker on the network could steal and use the"
+            " credentials"
         )
     if endpoint.verified:
         return connection
     caution = (
         f"insecure-skip-tls-verify is set: {endpoint.server} is not verified, "
-        "and anybody on the way to it can act with these credentials"
+        "and an attacker on the network can steal and use these credentials"
     )
     return Connection(
         endpoint, connection.bearer, connection.client, connection.namespace, (*connection.cautions, caution)

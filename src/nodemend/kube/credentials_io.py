@@ -37,7 +37,6 @@ from nodemend.kube.credentials import (
     written_input,
 )
 from nodemend.kube.http_transport import HttpTransport, NoRequestIdentity, RequestIdentity
-from nodemend.kube.kubeconfig import read_foreign_kubeconfig
 from nodemend.kube.ports import CannotConnect, Runtime
 
 _LONGEST_RUN_SECONDS = 30.0
@@ -393,6 +392,9 @@ class HttpConnector:
 
     async def _connect(self, kubeconfig: str) -> HttpTransport | CannotConnect:
         try:
+            # An agent connects to no other cluster, and has no megabyte to spare for YAML.
+            from nodemend.kube.kubeconfig import read_foreign_kubeconfig  # noqa: PLC0415
+
             connection = read_foreign_kubeconfig(kubeconfig)
         except CredentialsError as error:
             return CannotConnect(str(error))

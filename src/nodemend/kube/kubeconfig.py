@@ -241,9 +241,9 @@ def _plugin(spec: Exec, directory: str, cluster: KubeconfigCluster, endpoint: En
         raise CredentialsError("the exec plugin has no command")
     if spec.api_version not in VERSIONS:
         known = " or ".join(VERSIONS)
-        raise CredentialsError(f"exec plugin {spec.command!r} wants {spec.api_version!r}; we speak {known}")
+        raise CredentialsError(f"exec plugin {spec.command!r} wants {spec.api_version!r}; supported: {known}")
     if spec.interactive_mode == "Always":
-        raise CredentialsError(f"exec plugin {spec.command!r} wants a terminal, and we have none to give")
+        raise CredentialsError(f"exec plugin {spec.command!r} wants a terminal, and a controller has none")
     return ExecPlugin(
         api_version=spec.api_version,
         # A bare name is found on the PATH; a name with a slash is a file, relative to the kubeconfig.

@@ -47,7 +47,7 @@ A restored etcd
 After etcd was restored from a backup, the Lease shows an older version than one observed before. The leader
 then loses its term, and a candidate may no longer claim a record that names it without a wait: another
 process may have led since. Each term knows the version since which the Lease has not gone back
-(`remembers_from`; leader_memory has the proof).
+(`remembers_from`; the proof is below).
 
 The Lease of an election on the wire: requests, and the meaning of replies.
 
@@ -120,7 +120,7 @@ class Record:
     renewed: str = ""
     """`renewTime` as written. It is compared, never used in arithmetic."""
     remembers_from: int = 0
-    """The revision since which the holder knows the Lease (leader_memory); 0 if the record does not say."""
+    """The revision since which the holder knows the Lease (`LeaseMemory`); 0 if the record does not say."""
 
     @property
     def revision(self) -> int:
@@ -362,7 +362,7 @@ class LeaseTiming:
         if needed > self.renew_deadline:
             raise TimingError(
                 f"retry_period {longest_pause:g} (with jitter) + a renewal without an answer "
-                f"{self.request_timeout:g} + the look after it {self.request_timeout:g} = {needed:g} s, but "
+                f"{self.request_timeout:g} + the read after it {self.request_timeout:g} = {needed:g} s, but "
                 f"renew_deadline is {self.renew_deadline:g}: one lost answer would cost the leadership"
             )
 
@@ -478,7 +478,7 @@ class LeaderLease:
 
     def __init__(self, identity: str, timing: LeaseTiming) -> None:
         if not identity:
-            raise ValueError("a candidate needs an identity of its own")
+            raise ValueError("a candidate needs a unique identity")
         self._identity = identity
         self._timing = timing
         self._term: Term | None = None

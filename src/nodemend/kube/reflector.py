@@ -114,7 +114,7 @@ class ReflectorTimings:
         if self.good_period < self.backoff.most:
             raise ValueError(
                 f"good_period {self.good_period} s is below the longest back-off {self.backoff.most} s: "
-                "streams that always fail in between would be reopened at once, for ever"
+                "streams that always fail in between would be reopened without a pause, forever"
             )
 
 

@@ -38,7 +38,7 @@ class Request:
     body: bytes = b""
     content: Content = Content.JSON
     confirmed: bool = False
-    """Send it only after one more renewal of the leader's Lease (write_gate)."""
+    """Send it only after one more renewal of the leader's Lease (`leader_runner.LeaderTransport`)."""
 
     @property
     def target(self) -> str:

@@ -214,7 +214,7 @@ class WatchDecoder(Generic[W]):
                 except DECODE_ERRORS as error:
                     page.unreadable.append(_set_aside(item, error))
         except DECODE_ERRORS as error:
-            return ProtocolError(f"a page that is none: {error}")
+            return ProtocolError(f"an invalid page: {error}")
         return _versioned(page)
 
 

@@ -134,9 +134,9 @@ def evaluate_ping(
 ) -> PingVerdict:
     """Return whether the device may be pinged at `now`. Opening it and setting its timeout are pings too.
 
-    `last_ping` is None before the first one; `effective` is the time to reset, as `watchdog_class` computes
-    it. `unleased`: no remediator relies on the end of the lease, not yet or no longer; all other checks
-    apply. `lead` is how far the other clock has run ahead within the length of a lease.
+    `last_ping` is None before the first one; `effective` is the time to reset, as `watchdog_drivers`
+    computes it. `unleased`: no remediator relies on the end of the lease, not yet or no longer; all other
+    checks apply. `lead` is how far the other clock has run ahead within the length of a lease.
     """
     if lease.fence_requested:
         return FenceRequested()

@@ -8,7 +8,7 @@ all. So long before that it publishes that it has no peers, and so promises noth
 
 A node's own contact with the API server: when it may report to a peer that it has none.
 
-The counterpart is contact_evidence: from these numbers a manager concludes when this node cannot have
+The counterpart is safety.time_proof: from these numbers a manager concludes when this node cannot have
 reported that.
 
 Bounds of the elapsed time, from two clocks of one machine that may disagree.

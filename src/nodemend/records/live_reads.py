@@ -37,9 +37,9 @@ from nodemend.safety.facts import (
     Taint,
     Unreadable,
 )
+from nodemend.safety.guard_holds import PolicyProblem
 from nodemend.safety.identity import hardware_id
 from nodemend.safety.limits import LimitSemantics, parse_comparison
-from nodemend.safety.policies import PolicyProblem
 
 
 def excluded_by(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:

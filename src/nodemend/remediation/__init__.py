@@ -1,1 +1,1 @@
-"""What all remediators share: reconciler, locks, concurrency, writes."""
+"""Shared code of all remediators: reconciler, locks, concurrency, writes."""

@@ -17,8 +17,8 @@ from nodemend.api.self_remediation import SelfRemediation
 from nodemend.kube.client import list_all
 from nodemend.kube.outcome import Ok, Reason, Refused
 from nodemend.records.live_reads import LiveReader
+from nodemend.remediation.status import says_contradicted
 from nodemend.safety.facts import Present, ReadResult, Unreadable
-from nodemend.safety.lifecycle import says_contradicted
 
 K = TypeVar("K", ManualRemediation, Metal3Remediation, SelfRemediation)
 

@@ -19,9 +19,7 @@ from nodemend.kube.store import Change, Store, whole
 from nodemend.kube.tasks import run_together
 from nodemend.records.live_reads import LiveReader
 from nodemend.remediation.capm3.controller import Capm3Recorder, Capm3Service
-from nodemend.remediation.cluster_view import ClusterView
 from nodemend.remediation.concurrency import ConcurrencyTracker
-from nodemend.remediation.locks import LockSweep
 from nodemend.remediation.manual.controller import ManualController, ManualDriver, ManualRecorder
 from nodemend.remediation.manual.controller import ManualInputReader as ManualGatherer
 from nodemend.remediation.metal3.controller import PowerController, PowerCycleDriver, PowerRecorder
@@ -31,7 +29,8 @@ from nodemend.remediation.node_state import NodeReader
 from nodemend.remediation.self_fencing.controller import FencingRecorder, SelfController, SelfFencingDriver
 from nodemend.remediation.self_fencing.controller import SelfFencingInputReader as SelfGatherer
 from nodemend.remediation.self_fencing.peer_assignment import AgentSweep
-from nodemend.remediation.switch_guard import RemediatorGuard
+from nodemend.remediation.switch_guard import ClusterView, RemediatorGuard
+from nodemend.remediation.writes import LockSweep
 from nodemend.safety.lifecycle import LeaderTerm
 
 RATE: Final = Rate(per_second=500.0, at_once=1000)

@@ -1,4 +1,7 @@
-"""Write requests of the steps that all remediations share."""
+"""Write requests of the steps that all remediations share.
+
+The lock of a node: a Lease named after the Node's UID, held by its active remediation.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final, assert_never
@@ -7,19 +10,118 @@ import msgspec
 
 from nodemend.api import well_known
 from nodemend.api.meta import ObjectMeta, Wire
-from nodemend.api.resources import LEASE, NODE, Resource
+from nodemend.api.resources import (
+    LEASE,
+    MANUAL_REMEDIATION,
+    METAL3_REMEDIATION,
+    NODE,
+    SELF_REMEDIATION,
+    Resource,
+)
 from nodemend.api.upstream_types import Lease, Node, NodeTaint
-from nodemend.kube.request import Precondition, Request, as_confirmed, create, delete, merge_patch
-from nodemend.remediation.locks import lock_name
+from nodemend.kube.client import ApiClient, list_all
+from nodemend.kube.outcome import Acknowledged, Ok
+from nodemend.kube.request import Precondition, Request, Selection, as_confirmed, create, delete, merge_patch
+from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, read_result
 from nodemend.safety import lifecycle as steps
-from nodemend.safety.facts import Taint
-from nodemend.safety.lifecycle import OUR_TAINT
+from nodemend.safety.facts import Absent, Present, ReadResult, Taint
+from nodemend.safety.lifecycle import OUR_TAINT, LockHolder
+
+LOCK_PREFIX: Final = "node-"
+
+
+SWEEP_EVERY: Final = 60.0
+
+
+_HOLDERS: Final = {
+    resource.kind: resource for resource in (MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION)
+}
+
+
+class _Holder(Wire):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+def lock_name(uid: str) -> str:
+    return f"{LOCK_PREFIX}{uid}"
+
+
+async def read_lock(reader: LiveReader, namespace: str, uid: str) -> ReadResult[Lease]:
+    """Read the lock of the object with this UID; Absent if the UID is empty."""
+    if not uid:
+        return Absent()
+    return read_result(await reader.get(LEASE, lock_name(uid), Lease, namespace))
+
+
+async def held_by(
+    reader: LiveReader, lock: ReadResult[Lease], remediation: ObjectMeta
+) -> ReadResult[LockHolder]:
+    if not isinstance(lock, Present):
+        return lock
+    uid = lock.value.spec.holder_identity or ""
+    who = lock.value.metadata.annotations.get(well_known.HOLDER, "")
+    if uid == remediation.uid:
+        return Present(LockHolder(ours=True, holder=who))
+    gone = await is_orphaned(reader, lock.value)
+    return Present(LockHolder(ours=False, holder=who or uid, orphaned=gone))
+
+
+def is_ours(lock: ReadResult[LockHolder]) -> bool:
+    return isinstance(lock, Present) and lock.value.ours
+
+
+async def is_orphaned(reader: LiveReader, lock: Lease) -> bool:
+    """Return whether the lock is certainly unheld: it names no remediation, or one that is deleted.
+
+    Nodemend never writes a lock without a holder. A lock with an unknown kind is kept: it may belong to a
+    later version.
+    """
+    kind, _, address = lock.metadata.annotations.get(well_known.HOLDER, "").partition(" ")
+    namespace, _, name = address.partition("/")
+    if not (kind and namespace and name):
+        return True
+    resource = _HOLDERS.get(kind)
+    if resource is None:
+        return False
+    found = read_result(await reader.get(resource, name, _Holder, namespace))
+    holder = lock.spec.holder_identity or ""
+    return isinstance(found, Absent) or (isinstance(found, Present) and found.value.metadata.uid != holder)
+
+
+class LockSweep:
+    """Deletes locks whose holder is gone: a write that timed out may be applied late.
+
+    Serves one leader term. `client` must refuse writes after the term ends.
+    """
+
+    def __init__(self, reader: LiveReader, client: ApiClient, system_namespace: str) -> None:
+        self._reader = reader
+        self._client = client
+        self._namespace = system_namespace
+
+    async def run(self) -> None:
+        """Sweep until cancelled. A failed read or write is retried in the next sweep."""
+        while True:
+            await self._reader.runtime.sleep(SWEEP_EVERY)
+            await self.sweep()
+
+    async def sweep(self) -> None:
+        of = Selection(namespace=self._namespace)
+        listed = await list_all(self._client, LEASE, Lease, of=of, deadline=self._reader.deadline)
+        for lease in listed.value.items if isinstance(listed, Ok) else ():
+            if lease.metadata.name.startswith(LOCK_PREFIX) and await is_orphaned(self._reader, lease):
+                metadata = lease.metadata
+                only_if = Precondition(metadata.uid, metadata.resource_version)
+                request = delete(LEASE, metadata.name, self._namespace, only_if=only_if)
+                deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
+                await self._client.write(request, Acknowledged, deadline=deadline)
+
 
 FIELD_MANAGER: Final = "nodemend-remediator"
 
 MetaStep = steps.AddFinalizer | steps.DropFinalizer
 LockStep = steps.TakeLock | steps.DropLock
-NodeStep = steps.Release | steps.Untaint | steps.RevokeRelease | steps.ClearRevocation
+NodeStep = steps.Release | steps.RemoveTaint | steps.RevokeRelease | steps.ClearRevocation
 
 
 def write_status(resource: Resource, metadata: ObjectMeta, old: Wire, new: Wire) -> Request:
@@ -93,7 +195,7 @@ def write_node(node: Node | None, step: NodeStep) -> Request:
             only_if = Precondition(ticket.node_uid, ticket.node_version)
             ours = NodeTaint(key=OUR_TAINT.key, effect=OUR_TAINT.effect, value=OUR_TAINT.value)
             change = _taints((*node.spec.taints, ours))
-        case steps.Untaint(facts, _, mark):
+        case steps.RemoveTaint(facts, _, mark):
             only_if = Precondition(facts.uid, facts.version)
             revoked = {"metadata": {"annotations": {well_known.RELEASE_REVOKED: mark}}} if mark else {}
             kept = tuple(taint for taint in node.spec.taints if not _is_ours(taint))

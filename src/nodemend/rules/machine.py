@@ -48,13 +48,13 @@ SILENT: Final = (
     guard_holds.CheckDryRun,
     guard_holds.Paused,
     guard_holds.Excluded,
-    guard_holds.ApiUnsettled,
-    holds.ViewStale,
+    guard_holds.RecentApiErrors,
+    holds.CacheStale,
     holds.CannotRead,
 )
 """Holds under which a verdict is not even written: no user wants it yet, or the data cannot be trusted."""
 
-UNSURE: Final = (guard_holds.ApiUnsettled, holds.ViewStale, holds.CannotRead)
+UNSURE: Final = (guard_holds.RecentApiErrors, holds.CacheStale, holds.CannotRead)
 """The silent holds that end without a user's action."""
 
 BRAKES: Final = (
@@ -301,7 +301,7 @@ def _unblemished(node: NodeSeen) -> NodeHealth:
             ready = next((one for one in conditions if one.type == "Ready"), None)
             return Healthy(ready.seen_for if ready and ready.status is ConditionStatus.TRUE else None)
         case NodeAwaited():
-            return Unjudged("it has no node yet, and nobody asks for how long")
+            return Unjudged("it has no node yet, and the check sets no limit for that")
         case NodeMissing() | NodeUnseen():
             # NodeMissing is a finding and NodeUnseen a verdict, both handled above.
             raise ValueError(f"{node} is no unblemished machine's")

@@ -16,25 +16,96 @@ A user's order to remediate one node now: its validity, and the guard reasons th
 
 An order replaces only the wait for a threshold; guard, preflight and creation are the same as for every other
 remediation. An order to pass the guard overrides only reasons about counts and time.
+
+Leases of other operators: a valid one shows that another operator is working on the node.
+
+Dry run: the action that would be taken for a target, and the guard's answer to it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final, assert_never
 
 from nodemend.api.meta import LabelSelector, Operator, Requirement
 from nodemend.api.node_health_check import RecoveryPhase
+from nodemend.api.remediation_policy import Mode
 from nodemend.rules.node import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
-from nodemend.safety.guard import Allowed
+from nodemend.safety.facts import Absent, PolicyFacts, Present, ReadResult, Unreadable
+from nodemend.safety.guard import Allowed, GuardFacts, guard
 from nodemend.safety.guard_holds import (
     OVERRIDABLE,
+    CheckDryRun,
     ControlPlaneBusy,
+    CoolingDown,
+    DryRun,
     OtherRemediation,
     QuorumAtRisk,
-    RemediesExhausted,
-    Unserved,
+    RecentApiErrors,
+    StartInterval,
 )
-from nodemend.safety.holds import Hold, HoldReason
+from nodemend.safety.holds import CannotRead, Explanation, Hold, HoldReason, spell_count
+
+
+@dataclass(frozen=True, slots=True)
+class CreationRefused(HoldReason):
+    """The API server refuses a create: a permission is missing, or a template is wrong."""
+
+    reason: ClassVar[str] = "CreationRefused"
+    what: str
+    why: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The API server refuses a {self.what}: {self.why}.",
+            "Grant the checker the permission to create it, or correct its template.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RemediesExhausted(HoldReason):
+    """Every remedy of the check was tried. The remediation of the last one stays."""
+
+    reason: ClassVar[str] = "RemediesExhausted"
+    tried: int
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"{spell_count(self.tried, 'remedy was', 'remedies were')} tried, and it is still unhealthy.",
+            "Repair it by hand; the remediation ends when it is healthy.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OrderInvalid(HoldReason):
+    """The RemediationOrder that requested this is no longer valid."""
+
+    reason: ClassVar[str] = "OrderInvalid"
+    by: str
+    why: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The order of {self.by} is no longer valid: {self.why}.",
+            "`kubectl mend run NODE --reason ...` creates a new order.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Unserved(HoldReason):
+    """No controller has started the remediation.
+
+    Its kind is switched off, or the controller for it is not running.
+    """
+
+    reason: ClassVar[str] = "Unserved"
+    holder: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"No controller serves {self.holder}: it was created, and nothing has begun.",
+            "Switch its kind on in the chart (powerCycle.enabled, selfFencing.enabled), make sure that the"
+            " remediator runs, or name another remedy in the check.",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +238,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class DeleteRemediation:
-    request: ClassVar[str] = "Withdraw"
+    request: ClassVar[str] = "DeleteRemediation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,16 +464,16 @@ def still_missing(health: NodeHealth, healthy_delay: float) -> float | None:
 
 def spell_phase(phase: RecoveryPhase, what: str, held: str = "") -> str:
     """Describe a phase to a user. `what` is the recovery object, `held` the reason why it does not start."""
-    by_hand = f"Switch on by hand what is still off, then delete the {what}."
+    by_hand = f"Power on by hand what is still off, then delete the {what}."
     match phase:
         case RecoveryPhase.PENDING:
-            return held or "It begins when the remediation is gone and the node is well."
+            return held or "It starts when the remediation is gone and the node is healthy."
         case RecoveryPhase.RUNNING:
             return f"The {what} is under way."
         case RecoveryPhase.SUCCEEDED:
-            return f"The {what} has succeeded, and goes."
+            return f"The {what} has succeeded, and is deleted."
         case RecoveryPhase.FAILED:
-            return f"The {what} says that it has failed. {by_hand}"
+            return f"The {what} reports that it has failed. {by_hand}"
         case RecoveryPhase.OVERDUE:
             return f"The {what} has not ended in its time. {by_hand}"
         case _:
@@ -472,7 +543,7 @@ def is_well(health: NodeHealth) -> bool:
 
 
 def expired(age: float) -> str:
-    return f"it is {age:.0f} s old, and is good for {GOOD_FOR:.0f} s"
+    return f"it is {age:.0f} s old, and is valid for {GOOD_FOR:.0f} s"
 
 
 def passes(reasons: Iterable[HoldReason]) -> tuple[tuple[HoldReason, ...], tuple[HoldReason, ...]]:
@@ -480,3 +551,87 @@ def passes(reasons: Iterable[HoldReason]) -> tuple[tuple[HoldReason, ...], tuple
     found = tuple(reasons)
     passed = tuple(reason for reason in found if isinstance(reason, OVERRIDABLE))
     return passed, tuple(reason for reason in found if not isinstance(reason, OVERRIDABLE))
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalLease:
+    """Another operator's Lease. `holder` is empty if unclaimed, `lasts` None if it has no duration."""
+
+    name: str
+    holder: str
+    lasts: float | None
+    unchanged_for: float
+    """Seconds for which this process has observed it unchanged."""
+
+    @property
+    def is_over(self) -> bool:
+        """True if the Lease has expired, by this process's observation alone.
+
+        The times in the Lease are from another machine's clock.
+        """
+        return self.lasts is not None and self.unchanged_for >= self.lasts
+
+
+def held_externally(lease: ReadResult[ExternalLease]) -> Hold | None:
+    """Return a hold unless the Lease is certainly over. A Lease that cannot be read may be held."""
+    match lease:
+        case Unreadable(why):
+            return Hold(CannotRead("the Lease that medik8s has for this node", why))
+        case Absent():
+            return None
+        case Present(found):
+            if not found.holder or found.is_over:
+                return None
+            return Hold(OtherRemediation(f"{found.holder} (by the Lease {found.name})"))
+        case _:
+            assert_never(lease)
+
+
+DRY_RUN_WOULD: Final = "It would"
+
+
+DRY_RUN_COULD_NOT: Final = "It could do nothing"
+"""Beginnings of the sentence that a dry run adds to its hold; `kubectl mend status` shows only this."""
+
+
+@dataclass(frozen=True, slots=True)
+class DryRunAction:
+    """The action `what` of a check, and `in_the_way`: an obstacle regardless of the guard; else empty."""
+
+    what: str
+    in_the_way: str = ""
+
+
+def report_dry_run(
+    facts: GuardFacts,
+    guarded: Allowed | Hold,
+    wish: DryRunAction,
+    default: PolicyFacts,
+    passing: tuple[type[HoldReason], ...] = (),
+) -> Allowed | Hold:
+    """Return the same answer; for a dry run, add the action that would be taken and the guard's answer to it.
+
+    If there is no policy, the guard checks one with only defaults.
+    """
+    if not isinstance(guarded, Hold) or not isinstance(guarded.reason, DryRun | CheckDryRun):
+        return guarded
+    if wish.in_the_way:
+        return Hold(replace(guarded.reason, would=f"{DRY_RUN_COULD_NOT}: {wish.in_the_way}."))
+    policy = facts.policy.value if isinstance(facts.policy, Present) else default
+    acting = replace(
+        facts,
+        policy=Present(replace(policy, mode=Mode.ACT)),
+        check=replace(facts.check, dry_run=False),
+    )
+    would = f"{DRY_RUN_WOULD} {wish.what}; the guard {_spell(guard(acting, passing))}"
+    return Hold(replace(guarded.reason, would=would))
+
+
+def _spell(answer: Allowed | Hold) -> str:
+    if isinstance(answer, Allowed):
+        return "would let it begin."
+    reason = answer.reason
+    # A countdown would be out of date as soon as it is written.
+    lasting = not isinstance(reason, CoolingDown | StartInterval | RecentApiErrors)
+    said = reason.explain().sentence if lasting else f"{reason.reason}."
+    return f"would hold it: {said}"

@@ -10,13 +10,13 @@ from nodemend.safety.holds import (
     ConfirmationDisproved,
     ConfirmationExpired,
     ConfirmationForOther,
-    ConfirmationFromBefore,
-    ConfirmationOutlived,
-    ConfirmationUndated,
+    ConfirmationOutdated,
+    ConfirmationPredatesLeader,
+    ConfirmationTimeUnknown,
     HoldReason,
     KubeletActive,
-    NoConfirmation,
     NodeReady,
+    WaitingForConfirmation,
 )
 
 CLOCKS_DIFFER: Final = 10.0
@@ -48,7 +48,7 @@ def evaluate_confirmation(
     process remembers may come from a backup of etcd.
     """
     if confirmation is None:
-        return NoConfirmation(node.name)
+        return WaitingForConfirmation(node.name)
     if confirmation.node_uid != node.uid:
         return ConfirmationForOther("node", confirmation.node_uid, node.uid)
     if confirmation.boot_id != node.boot_id:
@@ -56,17 +56,17 @@ def evaluate_confirmation(
     if disproved:
         return ConfirmationDisproved()
     if confirmation.last_renew_time != lease.renew_time:
-        return ConfirmationOutlived(confirmation.last_renew_time, lease.renew_time)
+        return ConfirmationOutdated(confirmation.last_renew_time, lease.renew_time)
     if not lease.silent:
         return KubeletActive(lease.unchanged_for, lease.lasts)
     if node.ready is ConditionStatus.TRUE:
         return NodeReady(node.name)
     if age is None:
-        return ConfirmationUndated()
+        return ConfirmationTimeUnknown()
     if age > GOOD_FOR:
         return ConfirmationExpired(age, GOOD_FOR)
     if age + CLOCKS_DIFFER > remembers_for:
-        return ConfirmationFromBefore(age, remembers_for)
+        return ConfirmationPredatesLeader(age, remembers_for)
     return Confirmed(confirmation)
 
 

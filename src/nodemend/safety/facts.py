@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from nodemend.api.meta import ConditionStatus, Pause
 from nodemend.api.remediation_policy import Mode
-from nodemend.safety.guard_holds import PolicyNotInForce, PolicyNotProven
+from nodemend.safety.guard_holds import PolicyProblem
 from nodemend.safety.limits import LimitComparison, LimitSemantics
 
 T = TypeVar("T")
@@ -111,7 +111,7 @@ class PolicyFacts:
     settle_time: float
     min_interval: float
     machines: MachinePolicyFacts
-    problem: PolicyNotInForce | PolicyNotProven | None = None
+    problem: PolicyProblem | None = None
     """Why an admission policy that all of this depends on may not be in force; None if it is."""
     count_released: bool = False
     """True if nodes with released workloads count towards the limit until they are back."""

@@ -5,18 +5,14 @@ progress, and clean-up does not ask it.
 
 Inputs of the guard for one target.
 
-Leases of other operators: a valid one shows that another operator is working on the node.
-
 Storm state of one scope: while a storm is active nothing starts, nor during the cooldown after it.
 
 Pure: time is an argument. A storm that ended is not replayed: when the settle time is over, every target is
 evaluated by its state at that time.
-
-Dry run: the action that would be taken for a target, and the guard's answer to it.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, assert_never
 
 from nodemend.api.meta import Pause
@@ -24,23 +20,22 @@ from nodemend.api.remediation_policy import Mode
 from nodemend.safety import limits
 from nodemend.safety.facts import Absent, PolicyFacts, Present, ReadResult, Unreadable
 from nodemend.safety.guard_holds import (
-    ApiUnsettled,
     CheckDryRun,
     ControlPlaneBusy,
     CoolingDown,
     DryRun,
     Excluded,
     InMaintenance,
-    NotUnderstood,
-    OtherRemediation,
     Paused,
     QuorumAtRisk,
+    RecentApiErrors,
     StartInterval,
     TooFewUnhealthy,
     TooManyAtOnce,
     TooManyUnhealthy,
+    UnsupportedSetting,
 )
-from nodemend.safety.holds import CannotRead, Hold, HoldReason, ViewStale
+from nodemend.safety.holds import CacheStale, CannotRead, Hold, HoldReason
 from nodemend.safety.limits import Between, LimitComparison, LimitSemantics, closed, max_allowed_unhealthy
 
 
@@ -134,40 +129,6 @@ class GuardFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class ExternalLease:
-    """Another operator's Lease. `holder` is empty if unclaimed, `lasts` None if it has no duration."""
-
-    name: str
-    holder: str
-    lasts: float | None
-    unchanged_for: float
-    """Seconds for which this process has observed it unchanged."""
-
-    @property
-    def is_over(self) -> bool:
-        """True if the Lease has expired, by this process's observation alone.
-
-        The times in the Lease are from another machine's clock.
-        """
-        return self.lasts is not None and self.unchanged_for >= self.lasts
-
-
-def held_externally(lease: ReadResult[ExternalLease]) -> Hold | None:
-    """Return a hold unless the Lease is certainly over. A Lease that cannot be read may be held."""
-    match lease:
-        case Unreadable(why):
-            return Hold(CannotRead("the Lease that medik8s has for this node", why))
-        case Absent():
-            return None
-        case Present(found):
-            if not found.holder or found.is_over:
-                return None
-            return Hold(OtherRemediation(f"{found.holder} (by the Lease {found.name})"))
-        case _:
-            assert_never(lease)
-
-
-@dataclass(frozen=True, slots=True)
 class Storm:
     """Storm state of one scope.
 
@@ -214,7 +175,7 @@ def reasons(facts: GuardFacts) -> Iterator[HoldReason]:
         case CacheUnavailable(why):
             yield CannotRead("the Nodes of its cluster", why)
         case CacheFreshness(age, limit) if age > limit:
-            yield ViewStale(age, limit)
+            yield CacheStale(age, limit)
         case CacheFreshness():
             pass
         case _:
@@ -307,7 +268,7 @@ def _check_policy(_facts: GuardFacts, policy: PolicyFacts) -> HoldReason | None:
 def _check_health_check(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | None:
     check = facts.check
     if check.unread:
-        return NotUnderstood(check.name, check.unread)
+        return UnsupportedSetting(check.name, check.unread)
     if check.dry_run:
         return CheckDryRun(check.name)
     if check.pause is not None:
@@ -327,7 +288,7 @@ def _check_api(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | None:
     freshness = facts.freshness
     if isinstance(freshness, CacheUnavailable) or freshness.error_free_for >= freshness.calm_needed:
         return None
-    return ApiUnsettled(freshness.error_free_for, freshness.calm_needed)
+    return RecentApiErrors(freshness.error_free_for, freshness.calm_needed)
 
 
 def _check_cluster_storm(facts: GuardFacts, policy: PolicyFacts) -> HoldReason | None:
@@ -406,46 +367,3 @@ CHECKS: Final[tuple[GuardCheck, ...]] = (
     _check_start_interval,
 )
 """In order: the settings of users, then the state of the cluster, then limits that only need time."""
-
-
-@dataclass(frozen=True, slots=True)
-class DryRunAction:
-    """The action `what` of a check, and `in_the_way`: an obstacle regardless of the guard; else empty."""
-
-    what: str
-    in_the_way: str = ""
-
-
-def report_dry_run(
-    facts: GuardFacts,
-    guarded: Allowed | Hold,
-    wish: DryRunAction,
-    default: PolicyFacts,
-    passing: tuple[type[HoldReason], ...] = (),
-) -> Allowed | Hold:
-    """Return the same answer; for a dry run, add the action that would be taken and the guard's answer to it.
-
-    If there is no policy, the guard checks one with only defaults.
-    """
-    if not isinstance(guarded, Hold) or not isinstance(guarded.reason, DryRun | CheckDryRun):
-        return guarded
-    if wish.in_the_way:
-        return Hold(replace(guarded.reason, would=f"It could do nothing: {wish.in_the_way}."))
-    policy = facts.policy.value if isinstance(facts.policy, Present) else default
-    acting = replace(
-        facts,
-        policy=Present(replace(policy, mode=Mode.ACT)),
-        check=replace(facts.check, dry_run=False),
-    )
-    would = f"It would {wish.what}; the guard {_spell(guard(acting, passing))}"
-    return Hold(replace(guarded.reason, would=would))
-
-
-def _spell(answer: Allowed | Hold) -> str:
-    if isinstance(answer, Allowed):
-        return "would let it begin."
-    reason = answer.reason
-    # A countdown would be out of date as soon as it is written.
-    lasting = not isinstance(reason, CoolingDown | StartInterval | ApiUnsettled)
-    said = reason.explain().sentence if lasting else f"{reason.reason}."
-    return f"would hold it: {said}"

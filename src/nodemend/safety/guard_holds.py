@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from nodemend.safety.holds import Explanation, HoldReason, spell_count
+from nodemend.safety.holds import Explanation, HoldReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +16,14 @@ class DryRun(HoldReason):
     """The action without dry run, and the guard's decision on it; empty if that was not evaluated."""
 
     def explain(self) -> Explanation:
-        said = "The RemediationPolicy says DryRun" if self.policy_exists else "There is no RemediationPolicy"
-        told = f"{said}: nothing is done, only told.{_after(self.would)}"
-        way = (
+        said = "The RemediationPolicy sets DryRun" if self.policy_exists else "There is no RemediationPolicy"
+        sentence = f"{said}, so Nodemend only reports what it would do.{_after(self.would)}"
+        next_step = (
             "Set its mode to Act to remediate."
             if self.policy_exists
             else "Create one with mode Act to remediate."
         )
-        return Explanation(told, way)
+        return Explanation(sentence, next_step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,9 @@ class CheckDryRun(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"The check {self.check} says dryRun: nothing is done, only told.{_after(self.would)}",
-            "Take dryRun off the check to remediate.",
+            f"The check {self.check} sets dryRun, so Nodemend only reports what it would do."
+            f"{_after(self.would)}",
+            "Remove dryRun from the check to remediate.",
         )
 
 
@@ -60,7 +61,7 @@ class Paused(HoldReason):
         what = f"The check {self.check} is paused" if self.check else "Paused"
         resume = f"kubectl mend resume --check {self.check}" if self.check else "kubectl mend resume"
         ended = f"{self.unpause} to end the pause." if self.unpause else f"`{resume}` ends the pause."
-        return Explanation(f"{what} by {self.by or 'somebody'}: {self.why}.", ended)
+        return Explanation(f"{what} by {self.by or 'an unknown user'}: {self.why}.", ended)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,9 @@ class TooManyAtOnce(HoldReason):
     def explain(self) -> Explanation:
         where = f" in {self.domain}" if self.domain else ""
         return Explanation(
-            f"Other nodes under remediation{where}: {self.others}, and the limit is {self.limit}.",
-            f"It goes on when one of them is done, or when {self.setting} is raised.",
+            f"Other nodes or machines under remediation{where}: {self.others}, and the limit is "
+            f"{self.limit}.",
+            f"Nodemend continues when one of them is done, or when {self.setting} is raised.",
         )
 
 
@@ -89,7 +91,7 @@ class TooManyAtOnce(HoldReason):
 class TooManyUnhealthy(HoldReason):
     """So many targets are unhealthy that a common cause is more likely than failures of single nodes.
 
-    `room` is the largest unhealthy count that the limit allows.
+    `max_allowed` is the largest unhealthy count that the limit allows.
     """
 
     reason: ClassVar[str] = "TooManyUnhealthy"
@@ -103,7 +105,7 @@ class TooManyUnhealthy(HoldReason):
         return Explanation(
             f"Too many are unhealthy in {self.scope}: {self.unhealthy} of {self.total}, and the limit is "
             f"{self.limit}.",
-            f"It goes on when at most {self.max_allowed} are, or when maxUnhealthy is raised."
+            f"Nodemend continues when at most {self.max_allowed} are, or when maxUnhealthy is raised."
             if self.max_allowed
             else "With this limit nothing is ever remediated: raise maxUnhealthy.",
         )
@@ -120,9 +122,9 @@ class TooFewUnhealthy(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"Only {self.unhealthy} are unhealthy in {self.scope}, and it acts when at least {self.least} "
-            "are.",
-            "It goes on when more are, or when the range is widened.",
+            f"Only {self.unhealthy} are unhealthy in {self.scope}, and the check acts only if at least "
+            f"{self.least} are.",
+            "Nodemend continues when more are, or when the range is widened.",
         )
 
 
@@ -130,13 +132,13 @@ class TooFewUnhealthy(HoldReason):
 class CoolingDown(HoldReason):
     """A storm ended less than the cooldown ago. `remaining` is in seconds."""
 
-    reason: ClassVar[str] = "Settling"
+    reason: ClassVar[str] = "CoolingDown"
     remaining: float
 
     def explain(self) -> Explanation:
         return Explanation(
-            "A storm has just ended, and what it leaves is judged anew.",
-            f"It goes on in {self.remaining:.0f} s if no other begins.",
+            "A storm has just ended, and the cooldown after it is not over.",
+            f"Nodemend continues in {self.remaining:.0f} s if no other storm begins.",
         )
 
 
@@ -144,12 +146,12 @@ class CoolingDown(HoldReason):
 class StartInterval(HoldReason):
     """The previous remediation started less than the start interval ago. `remaining` is in seconds."""
 
-    reason: ClassVar[str] = "Pacing"
+    reason: ClassVar[str] = "StartInterval"
     remaining: float
 
     def explain(self) -> Explanation:
         return Explanation(
-            "Another remediation has only just begun.", f"It goes on in {self.remaining:.0f} s."
+            "Another remediation has only just started.", f"Nodemend continues in {self.remaining:.0f} s."
         )
 
 
@@ -162,8 +164,8 @@ class ControlPlaneBusy(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"The control-plane node {self.other} is under remediation, and there is one at a time.",
-            "It goes on when that one is back.",
+            f"The control-plane node {self.other} is under remediation, and only one may be at a time.",
+            "Nodemend continues when that node is back.",
         )
 
 
@@ -177,9 +179,9 @@ class QuorumAtRisk(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"Without it {self.others_ready} of {self.total} control-plane nodes would be Ready, no "
-            "majority.",
-            "It goes on when more of the others are Ready.",
+            f"Without this node {self.others_ready} of {self.total} control-plane nodes would be Ready, "
+            "which is no majority.",
+            "Nodemend continues when more of the others are Ready.",
         )
 
 
@@ -192,8 +194,8 @@ class Excluded(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"The node is to be left alone: it has {self.by}.",
-            f"Take {self.by} off it to have it remediated.",
+            f"The node is excluded from remediation: it has {self.by}.",
+            f"Remove {self.by} from it to have it remediated.",
         )
 
 
@@ -206,25 +208,26 @@ class InMaintenance(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"The node is in maintenance: {self.by}.", "It goes on when the maintenance has ended."
+            f"The node is in maintenance: {self.by}.", "Nodemend continues when the maintenance has ended."
         )
 
 
 @dataclass(frozen=True, slots=True)
-class ApiUnsettled(HoldReason):
+class RecentApiErrors(HoldReason):
     """Requests to the API server failed recently, so nodes may only appear unhealthy.
 
     `error_free_for` is the time without errors, `needed` the time that is required, both in seconds.
     """
 
-    reason: ClassVar[str] = "ApiUnsettled"
+    reason: ClassVar[str] = "RecentApiErrors"
     error_free_for: float
     needed: float
 
     def explain(self) -> Explanation:
         return Explanation(
-            "The API server failed us just now: nodes may only have looked sick.",
-            f"It goes on in {self.needed - self.error_free_for:.0f} s if it answers all the time.",
+            "Requests to the API server failed just now, so healthy nodes may have appeared unhealthy.",
+            f"Nodemend continues in {self.needed - self.error_free_for:.0f} s if no request fails in "
+            "between.",
         )
 
 
@@ -236,93 +239,23 @@ class OtherRemediation(HoldReason):
     holder: str
 
     def explain(self) -> Explanation:
-        return Explanation(f"{self.holder} is at work on this node.", "It goes on when that one has ended.")
-
-
-@dataclass(frozen=True, slots=True)
-class RemediesExhausted(HoldReason):
-    """Every remedy of the check was tried. The remediation of the last one stays."""
-
-    reason: ClassVar[str] = "RemediesExhausted"
-    tried: int
-
-    def explain(self) -> Explanation:
         return Explanation(
-            f"{spell_count(self.tried, 'remedy was', 'remedies were')} tried, and it is still unhealthy.",
-            "Repair it by hand; the case is closed when it is healthy.",
+            f"{self.holder} is active on this node.", "Nodemend continues when that one has ended."
         )
 
 
 @dataclass(frozen=True, slots=True)
-class NoOwnerActs(HoldReason):
-    """The check has no template, and the target has no owner that would replace it."""
-
-    reason: ClassVar[str] = "NobodyActs"
-    why: str
-
-    def explain(self) -> Explanation:
-        return Explanation(
-            f"Nobody would act on it: {self.why}.",
-            "Give its check a remediation template, or let machines be deleted in the RemediationPolicy.",
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class NotUnderstood(HoldReason):
+class UnsupportedSetting(HoldReason):
     """The check has a setting that cannot be interpreted. It may mean that nothing must be done."""
 
-    reason: ClassVar[str] = "NotUnderstood"
+    reason: ClassVar[str] = "UnsupportedSetting"
     check: str
     what: str
 
     def explain(self) -> Explanation:
-        return Explanation(f"The check {self.check} says what nobody can follow: {self.what}.", "Correct it.")
-
-
-@dataclass(frozen=True, slots=True)
-class OrderInvalid(HoldReason):
-    """The RemediationOrder that requested this is no longer valid."""
-
-    reason: ClassVar[str] = "OrderVoid"
-    by: str
-    why: str
-
-    def explain(self) -> Explanation:
         return Explanation(
-            f"The order of {self.by} counts no longer: {self.why}.",
-            "`kubectl mend run NODE --reason ...` orders it anew.",
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class AnnotationServed(HoldReason):
-    """Another controller acts on the annotation that requests this remediation."""
-
-    reason: ClassVar[str] = "AnnotationServed"
-    by: str
-
-    def explain(self) -> Explanation:
-        return Explanation(
-            f"Another controller acts upon the annotation that asks for it: {self.by}.",
-            "Let one of the two serve it: stop that one, or switch this off here.",
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Unserved(HoldReason):
-    """No controller has started the remediation.
-
-    Its kind is switched off, or the controller for it is not running.
-    """
-
-    reason: ClassVar[str] = "Unserved"
-    holder: str
-
-    def explain(self) -> Explanation:
-        return Explanation(
-            f"Nobody serves {self.holder}: it was asked for, and nothing has begun.",
-            "Switch its kind on in the chart (powerCycle.enabled, selfFencing.enabled), see that the"
-            " remediator runs, or name another remedy in the check.",
+            f"The check {self.check} has a setting that Nodemend cannot interpret: {self.what}.",
+            "Correct it.",
         )
 
 
@@ -330,13 +263,13 @@ class Unserved(HoldReason):
 class NodeHealthy(HoldReason):
     """The Node is Ready, its kubelet renews its Lease, and no check finds it unhealthy."""
 
-    reason: ClassVar[str] = "NodeWell"
+    reason: ClassVar[str] = "NodeHealthy"
     node: str
 
     def explain(self) -> Explanation:
         return Explanation(
             f"Node {self.node} is Ready, its kubelet renews its Lease, and no check finds it unhealthy.",
-            "Nothing is switched off. Delete this remediation, and correct what created it.",
+            "Nothing is powered off. Delete this remediation, and correct what created it.",
         )
 
 
@@ -353,8 +286,9 @@ class NotReadyBriefly(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"The node has been seen not Ready for {self.seen_for:.0f} s of the {self.needed:.0f} s needed.",
-            "It goes on when the node stays so.",
+            f"The node has been observed not Ready for {self.seen_for:.0f} s of the {self.needed:.0f} s "
+            "needed.",
+            "Nodemend continues if the node stays not Ready.",
         )
 
 
@@ -368,9 +302,9 @@ class PolicyNotInForce(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"The admission policy {self.policy} is not in force: {self.why}. What it forbids may have been "
-            "done.",
-            "Install Nodemend again as it is shipped, and see `kubectl mend check`; the API server needs"
+            f"The admission policy {self.policy} is not in force: {self.why}. Writes that it must refuse may "
+            "have been made.",
+            "Reinstall Nodemend as it is shipped, and run `kubectl mend check`; the API server needs"
             " its admission plugin ValidatingAdmissionPolicy.",
         )
 
@@ -386,7 +320,7 @@ class PolicyNotProven(HoldReason):
     def explain(self) -> Explanation:
         return Explanation(
             f"It is not known whether the admission policy {self.policy} is in force: {self.why}.",
-            "It is tried again every minute; `kubectl mend check` looks too.",
+            "Nodemend tests it again every minute; `kubectl mend check` tests it, too.",
         )
 
 
@@ -397,3 +331,6 @@ def _after(sentence: str) -> str:
 OVERRIDABLE: Final = (TooManyUnhealthy, TooFewUnhealthy, CoolingDown, TooManyAtOnce, StartInterval)
 """Guard reasons that an order may override: counts of unhealthy or active targets, and their pace. Never
 settings of users, data that cannot be read, the quorum of the control plane, or another operator's work."""
+
+
+PolicyProblem = PolicyNotInForce | PolicyNotProven

@@ -15,6 +15,8 @@ from typing import ClassVar, Final
 
 LONGEST_MESSAGE: Final = 1024
 """Maximum length of status.message in the CRDs, in characters."""
+MAY_RUN_TWICE: Final = "Its workloads may run twice."
+"""A sentence of holds that contradict evidence. Commands recognize it and do not print it twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ def spell_count(number: int, one: str, several: str = "") -> str:
 
 
 _CONFIRM_AGAIN: Final = (
-    "Take it back with `kubectl mend confirm NODE --withdraw`, look again, and confirm again."
+    "Withdraw it with `kubectl mend confirm NODE --withdraw`, check the node again, and confirm again."
 )
 
 
@@ -69,17 +71,18 @@ class HoldReason(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class ViewStale(HoldReason):
+class CacheStale(HoldReason):
     """The watch cache is too old to act on. Ages are in seconds."""
 
-    reason: ClassVar[str] = "ViewStale"
+    reason: ClassVar[str] = "CacheStale"
     age: float
     limit: float
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"Our view of the cluster is {self.age:.0f} s old; at most {self.limit:.0f} s is trusted.",
-            "It goes on when the API server answers our watches again.",
+            f"The watch cache is {self.age:.0f} s old; Nodemend acts only if it is at most "
+            f"{self.limit:.0f} s old.",
+            "Nodemend continues when the API server answers its watches again.",
         )
 
 
@@ -90,21 +93,8 @@ class CannotRead(HoldReason):
     why: str
 
     def explain(self) -> Explanation:
-        return Explanation(f"Cannot read {self.what}: {self.why}.", "It goes on when the API server answers.")
-
-
-@dataclass(frozen=True, slots=True)
-class CreationRefused(HoldReason):
-    """The API server refuses a create: a permission is missing, or a template is wrong."""
-
-    reason: ClassVar[str] = "CreationRefused"
-    what: str
-    why: str
-
-    def explain(self) -> Explanation:
         return Explanation(
-            f"The API server refuses a {self.what}: {self.why}.",
-            "Give the checker the right to create it, or mend its template.",
+            f"Cannot read {self.what}: {self.why}.", "Nodemend continues when the API server answers."
         )
 
 
@@ -115,28 +105,14 @@ class LeadershipLost(HoldReason):
     Both numbers are epochs of leader terms.
     """
 
-    reason: ClassVar[str] = "Deposed"
+    reason: ClassVar[str] = "LeadershipLost"
     ours: int
     theirs: int
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"Leadership {self.theirs} is at work here, and we are {self.ours}.",
-            "Nothing to do: the later one goes on.",
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class BootUnknown(HoldReason):
-    """The Node reports no boot ID, so evidence could not name the boot that must end."""
-
-    reason: ClassVar[str] = "BootUnknown"
-    node: str
-
-    def explain(self) -> Explanation:
-        return Explanation(
-            f"Node {self.node} reports no boot ID, so no evidence could name the boot that must end.",
-            "Delete this remediation and repair the node's kubelet by hand.",
+            f"The leader of term {self.theirs} has written to it, and this process leads term {self.ours}.",
+            "Nothing to do: the leader of the later term continues.",
         )
 
 
@@ -144,7 +120,7 @@ class BootUnknown(HoldReason):
 class KubeletActive(HoldReason):
     """The kubelet's Lease was renewed recently, or has not been observed unchanged for long enough."""
 
-    reason: ClassVar[str] = "KubeletSpeaks"
+    reason: ClassVar[str] = "KubeletActive"
     silent_for: float
     needed: float
 
@@ -152,7 +128,7 @@ class KubeletActive(HoldReason):
         return Explanation(
             f"The kubelet's Lease has been silent for {self.silent_for:.0f} s of the {self.needed:.0f} s "
             "needed.",
-            "It goes on when the Lease stays silent.",
+            "Nodemend continues if the Lease stays silent.",
         )
 
 
@@ -165,22 +141,22 @@ class NoKubeletLease(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"Node {self.node} has no Lease, so nothing tells whether its kubelet is silent.",
-            "It goes on when the kubelet has made its Lease, or when the Node is deleted.",
+            f"Node {self.node} has no Lease, so it is unknown whether its kubelet is silent.",
+            "Nodemend continues when the kubelet has created its Lease, or when the Node is deleted.",
         )
 
 
 @dataclass(frozen=True, slots=True)
-class NoConfirmation(HoldReason):
+class WaitingForConfirmation(HoldReason):
     """There is no operator confirmation yet."""
 
-    reason: ClassVar[str] = "NoWord"
+    reason: ClassVar[str] = "WaitingForConfirmation"
     node: str
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"Waiting for a person to make {self.node} harmless and to say so.",
-            f"Switch it off, then run `kubectl mend confirm {self.node} --reason ...`.",
+            f"Waiting for an operator to confirm that {self.node} is off.",
+            f"Power it off, then run `kubectl mend confirm {self.node} --reason ...`.",
         )
 
 
@@ -191,14 +167,14 @@ class ConfirmationForOther(HoldReason):
     The field `what` is "node" or "boot"; `said` is the ID in the confirmation, `actual` that of the Node.
     """
 
-    reason: ClassVar[str] = "WordForOther"
+    reason: ClassVar[str] = "ConfirmationForOther"
     what: str
     said: str
     actual: str
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"The word given names {self.what} {self.said}, but this is {self.actual}.", _CONFIRM_AGAIN
+            f"The confirmation names {self.what} {self.said}, but this is {self.actual}.", _CONFIRM_AGAIN
         )
 
 
@@ -213,87 +189,88 @@ class EvidenceForOther(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"The evidence names {self.what} {self.said}, but this is {self.actual}.", "It is gathered anew."
+            f"The evidence names {self.what} {self.said}, but this is {self.actual}.",
+            "Nodemend collects the evidence again.",
         )
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceFromBefore(HoldReason):
+class EvidencePredatesLeader(HoldReason):
     """The evidence was recorded before this leader's process started to watch.
 
     etcd may have been restored from a backup in between. Both numbers are epochs of leader terms.
     """
 
-    reason: ClassVar[str] = "EvidenceFromBefore"
+    reason: ClassVar[str] = "EvidencePredatesLeader"
     epoch: int
     remembered: int
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"The evidence was recorded in leadership {self.epoch}, and this remediator has watched since "
-            f"{self.remembered}: etcd may have been restored from a backup in between.",
-            "It is gathered again.",
+            f"The evidence was recorded in leader term {self.epoch}, and this remediator has watched since "
+            f"term {self.remembered}: etcd may have been restored from a backup in between.",
+            "Nodemend collects the evidence again.",
         )
 
 
 @dataclass(frozen=True, slots=True)
-class ConfirmationFromBefore(HoldReason):
+class ConfirmationPredatesLeader(HoldReason):
     """The operator confirmation is older than this leader's process has watched.
 
     etcd may have been restored from a backup in between. Both numbers are ages in seconds.
     """
 
-    reason: ClassVar[str] = "WordFromBefore"
+    reason: ClassVar[str] = "ConfirmationPredatesLeader"
     age: float
     remembered: float
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"The word is {self.age:.0f} s old, and this remediator has watched for {self.remembered:.0f} "
-            f"s: etcd may have been restored from a backup since the word was given.",
+            f"The confirmation is {self.age:.0f} s old, and this remediator has watched for only "
+            f"{self.remembered:.0f} s: etcd may have been restored from a backup since the confirmation.",
             _CONFIRM_AGAIN,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class ConfirmationOutlived(HoldReason):
+class ConfirmationOutdated(HoldReason):
     """The kubelet renewed its Lease after the operator checked the node.
 
     `said` is the renew time in the confirmation, `actual` that of the Lease.
     """
 
-    reason: ClassVar[str] = "WordOutlived"
+    reason: ClassVar[str] = "ConfirmationOutdated"
     said: str
     actual: str
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"The kubelet renewed its Lease at {self.actual}; whoever vouched had seen {self.said}. It is "
-            "alive.",
+            f"The kubelet renewed its Lease at {self.actual}; the last renewal before the confirmation was "
+            f"at {self.said}. The kubelet is alive.",
             _CONFIRM_AGAIN,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationExpired(HoldReason):
-    reason: ClassVar[str] = "WordExpired"
+    reason: ClassVar[str] = "ConfirmationExpired"
     age: float
     limit: float
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"The word is {self.age:.0f} s old; it is good for {self.limit:.0f} s.", _CONFIRM_AGAIN
+            f"The confirmation is {self.age:.0f} s old; it is valid for {self.limit:.0f} s.", _CONFIRM_AGAIN
         )
 
 
 @dataclass(frozen=True, slots=True)
-class ConfirmationUndated(HoldReason):
+class ConfirmationTimeUnknown(HoldReason):
     """The time of the operator confirmation is unknown, so it is unknown whether it has expired."""
 
-    reason: ClassVar[str] = "WordUndated"
+    reason: ClassVar[str] = "ConfirmationTimeUnknown"
 
     def explain(self) -> Explanation:
-        return Explanation("The API server does not tell when the word was given.", _CONFIRM_AGAIN)
+        return Explanation("The API server does not report the time of the confirmation.", _CONFIRM_AGAIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,11 +280,11 @@ class ConfirmationDisproved(HoldReason):
     The confirmation stays invalid, even if the node has been silent since then.
     """
 
-    reason: ClassVar[str] = "WordDisproved"
+    reason: ClassVar[str] = "ConfirmationDisproved"
 
     def explain(self) -> Explanation:
         return Explanation(
-            "The node gave a sign of life after this word was believed. It does not count any more.",
+            "The node was alive after Nodemend had accepted this confirmation, so it is no longer valid.",
             _CONFIRM_AGAIN,
         )
 
@@ -320,24 +297,7 @@ class NodeReady(HoldReason):
     node: str
 
     def explain(self) -> Explanation:
-        return Explanation(f"Node {self.node} reports Ready: its kubelet is at work.", "Nothing is released.")
-
-
-@dataclass(frozen=True, slots=True)
-class ConfirmationContradicted(HoldReason):
-    """The boot that the operator confirmed as ended was alive again after its workloads were released."""
-
-    reason: ClassVar[str] = "WordContradicted"
-    contradicts: ClassVar[Contradicts] = Contradicts.ONCE_RELEASED
-    by: str
-    boot_id: str
-
-    def explain(self) -> Explanation:
-        return Explanation(
-            f"Boot {self.boot_id}, which {self.by} vouched to be down, speaks again. Its workloads may run "
-            "twice.",
-            "Switch the node off now; then find out which copy of its data is right.",
-        )
+        return Explanation(f"Node {self.node} reports Ready: its kubelet is running.", "Nothing is released.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,9 +316,10 @@ class NewBootUnproven(HoldReason):
     def explain(self) -> Explanation:
         return Explanation(
             f"Node {self.node} reports a new boot as {self.now or 'a machine that it does not name'}; it was "
-            f"recorded as {self.before or 'a machine that it did not name'}. The old boot may go on there.",
-            "Nothing is released by it. See that only one machine runs as this Node, then delete this "
-            "remediation.",
+            f"recorded as {self.before or 'a machine that it did not name'}. The old boot may still run "
+            "there.",
+            "The new boot releases nothing. Make sure that only one machine runs as this Node, then delete "
+            "this remediation.",
         )
 
 
@@ -372,7 +333,7 @@ class WorkloadsLeaving(HoldReason):
         return Explanation(
             f"Still on the node: {spell_count(self.pods, 'pod')} and "
             f"{spell_count(self.attachments, 'volume')}.",
-            "It goes on when they are gone.",
+            "Nodemend continues when they are gone.",
         )
 
 
@@ -391,29 +352,10 @@ class TaintedByAnother(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"Node {self.node} has the taint {self.taint}, which is not ours, and ours cannot stand beside "
-            f"it. Still on the node: {spell_count(self.pods, 'pod')} and "
+            f"Node {self.node} has the taint {self.taint} from another writer, so Nodemend cannot add its "
+            f"own. Still on the node: {spell_count(self.pods, 'pod')} and "
             f"{spell_count(self.attachments, 'volume')}.",
-            "It goes on when they are gone. The taint stays until its owner removes it.",
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class NotBackYet(HoldReason):
-    reason: ClassVar[str] = "NotBackYet"
-    node: str
-    gone: bool = False
-    """No Node of that name exists either."""
-
-    def explain(self) -> Explanation:
-        if self.gone:
-            return Explanation(
-                f"Waiting for {self.node or 'its node'} to be Ready on a new boot.",
-                "Start the machine: its kubelet registers its Node.",
-            )
-        return Explanation(
-            f"Waiting for {self.node} to be Ready on a new boot.",
-            f"Start the machine, or delete the Node {self.node} if it will not come back.",
+            "Nodemend continues when they are gone. The taint stays until its owner removes it.",
         )
 
 

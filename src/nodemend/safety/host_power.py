@@ -1,4 +1,4 @@
-"""Power state of a BareMetalHost, and the conditions under which it can be trusted.
+"""Power state of a BareMetalHost, when it can be trusted, and the holds of the power-off proof.
 
 `status.poweredOn` is what the host operator last read from its provisioner's record. It is not a probe: it
 keeps its value while the host is paused or detached, while the operator or the provisioner is down, and while
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Final
 
-from nodemend.safety.holds import Explanation
+from nodemend.safety.holds import Explanation, HoldReason
 
 MANAGED_STATES: Final = frozenset({"provisioned", "externally provisioned"})
 """Provisioning states in which the operator carries out a power-off request. In others it waits or ignores
@@ -19,7 +19,7 @@ it."""
 POWER_ERROR: Final = "power management error"
 """A power order failed. That does not contradict a host that reports on."""
 
-_NOT_BELIEVED: Final = "so what it says about its power is not believed"
+_NOT_TRUSTED: Final = "so its reported power state is not trusted"
 
 
 class Power(StrEnum):
@@ -35,7 +35,9 @@ class PausedHost:
     reason: ClassVar[str] = "PausedHost"
 
     def explain(self, host: str) -> Explanation:
-        return Explanation(f"{host} is paused, {_NOT_BELIEVED}.", "It goes on when the host is unpaused.")
+        return Explanation(
+            f"{host} is paused, {_NOT_TRUSTED}.", "Nodemend continues when the host is unpaused."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Detached:
 
     def explain(self, host: str) -> Explanation:
         return Explanation(
-            f"{host} is detached, {_NOT_BELIEVED}.", "It goes on when the host is attached again."
+            f"{host} is detached, {_NOT_TRUSTED}.", "Nodemend continues when the host is attached again."
         )
 
 
@@ -57,7 +59,7 @@ class HostDeleting:
     reason: ClassVar[str] = "HostDeleting"
 
     def explain(self, host: str) -> Explanation:
-        return Explanation(f"{host} is being deleted, {_NOT_BELIEVED}.", "Nothing is released.")
+        return Explanation(f"{host} is being deleted, {_NOT_TRUSTED}.", "Nothing is released.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +70,8 @@ class PowerOffDisabled:
 
     def explain(self, host: str) -> Explanation:
         return Explanation(
-            f"{host} has spec.disablePowerOff: a hold would reboot it again and again.",
-            "Choose another remedy for it, or allow it to be switched off.",
+            f"{host} has spec.disablePowerOff: a power-off request would reboot it again and again.",
+            "Choose another remedy for it, or allow it to be powered off.",
         )
 
 
@@ -82,8 +84,8 @@ class HostInError:
     def explain(self, host: str) -> Explanation:
         because = f" ({self.message})" if self.message else ""
         return Explanation(
-            f"{host} is in {self.type}{because}, {_NOT_BELIEVED}.",
-            "It goes on when the operator reaches its BMC again.",
+            f"{host} is in {self.type}{because}, {_NOT_TRUSTED}.",
+            "Nodemend continues when metal3 reaches its BMC again.",
         )
 
 
@@ -95,8 +97,8 @@ class Servicing:
 
     def explain(self, host: str) -> Explanation:
         return Explanation(
-            f"Firmware work is under way on {host}, for which the machine may run.",
-            "It goes on when that is done.",
+            f"metal3 services the firmware of {host}, and the machine may run for that.",
+            "Nodemend continues when that is done.",
         )
 
 
@@ -109,8 +111,8 @@ class Unmanageable:
 
     def explain(self, host: str) -> Explanation:
         return Explanation(
-            f"The provisioner has lost the BMC of {host} ({self.why}), {_NOT_BELIEVED}.",
-            "It goes on when the BMC answers again.",
+            f"The provisioner has lost the BMC of {host} ({self.why}), {_NOT_TRUSTED}.",
+            "Nodemend continues when the BMC answers again.",
         )
 
 
@@ -124,7 +126,7 @@ class NotManaged:
     def explain(self, host: str) -> Explanation:
         return Explanation(
             f"{host} is in state {self.state or 'unknown'}, in which its power is not managed.",
-            "It goes on when the host is provisioned.",
+            "Nodemend continues when the host is provisioned.",
         )
 
 
@@ -132,11 +134,11 @@ class NotManaged:
 class PowerUnreported:
     """The host operator has not reported a power state yet."""
 
-    reason: ClassVar[str] = "PowerUntold"
+    reason: ClassVar[str] = "PowerUnreported"
 
     def explain(self, host: str) -> Explanation:
         return Explanation(
-            f"{host} says nothing about its power yet.", "It goes on when its operator has looked."
+            f"{host} reports no power state yet.", "Nodemend continues when metal3 has reported one."
         )
 
 
@@ -149,8 +151,8 @@ class StatusUnclear:
 
     def explain(self, host: str) -> Explanation:
         return Explanation(
-            f"{host} says {self.said or 'nothing'} about its operation, {_NOT_BELIEVED}.",
-            "It goes on when its operational status is OK.",
+            f"{host} has the operational status {self.said or '(none)'}, {_NOT_TRUSTED}.",
+            "Nodemend continues when its operational status is OK.",
         )
 
 
@@ -236,3 +238,109 @@ def power_of(host: HostFacts) -> Power:
     if why is not None:
         return Power.UNKNOWN
     return Power.ON if host.powered_on else Power.OFF
+
+
+@dataclass(frozen=True, slots=True)
+class HostPowerUncertain(HoldReason):
+    """The power state that the host reports cannot be trusted."""
+
+    reason: ClassVar[str] = "HostPowerUncertain"
+    host: str
+    problem: PowerUncertainty
+
+    def explain(self) -> Explanation:
+        return self.problem.explain(self.host)
+
+
+@dataclass(frozen=True, slots=True)
+class HostOn(HoldReason):
+    """The host reports on although it has Nodemend's power-off request."""
+
+    reason: ClassVar[str] = "HostOn"
+    host: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"{self.host} is on although it has Nodemend's power-off request.",
+            "Find out what powered it on. Nodemend tries again if an attempt is left.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OffTooRecent(HoldReason):
+    """The host has been observed off too briefly; it must be observed off a second time."""
+
+    reason: ClassVar[str] = "OffTooRecent"
+    host: str
+
+    def explain(self) -> Explanation:
+        return Explanation(f"{self.host} has only just reported off.", "Nodemend reads the host once more.")
+
+
+@dataclass(frozen=True, slots=True)
+class PowerOffUnreported(HoldReason):
+    """The host is off, but metal3 has published no PowerOff event since the power-off request.
+
+    metal3 may report an older state: the machine may have been off before, and be on by now.
+    """
+
+    reason: ClassVar[str] = "PowerOffUnreported"
+    host: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"{self.host} is off, but metal3 has published no PowerOff event since Nodemend's request: it "
+            "may have been off before, and be on by now.",
+            "Nodemend continues when there is a new PowerOff event. Otherwise it clears its request, so that "
+            "the host powers on, and tries again if an attempt is left.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OffTimeUncertain(HoldReason):
+    """The host is off, but its operator has written its status since the first observation of power off.
+
+    It may have been on in between.
+    """
+
+    reason: ClassVar[str] = "OffTimeUncertain"
+    host: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"{self.host} is off, but it may have been on since Nodemend first observed it off.",
+            "Nodemend clears its request, so that the host powers on, and tries again if an attempt is left.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveAfterPowerOff(HoldReason):
+    """The kubelet renewed its Lease after the host was observed off, so it runs on another machine.
+
+    `said` is the renew time.
+    """
+
+    reason: ClassVar[str] = "ActiveAfterPowerOff"
+    host: str
+    said: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The kubelet renewed its Lease at {self.said}, after {self.host} was observed off: it runs on "
+            "another machine.",
+            "Nothing is released. Find out which machine the node runs on.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PowerOffRequestLost(HoldReason):
+    """The power-off request is no longer on the host: another writer removed it."""
+
+    reason: ClassVar[str] = "PowerOffRequestLost"
+    host: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Nodemend's power-off request is no longer on {self.host}: another client removed it.",
+            "Find out which client did. Nodemend tries again if an attempt is left.",
+        )

@@ -235,7 +235,7 @@ def identify(identity_facts: IdentityFacts, others: ReadResult[tuple[str, ...]])
     if wrong is not None:
         return wrong
     if identity_facts.asked_uid and identity_facts.machine is None:
-        return Unproven("the Machine that it was asked for is gone")
+        return Unproven("the Machine of this remediation is gone")
     match others:
         case Unreadable(why):
             return IdentityUnknown(why)
@@ -261,7 +261,7 @@ def identify_node(node: NodeIdentityFacts, machine: MachineIdentityFacts) -> Mat
 def _differences(identity_facts: IdentityFacts) -> Iterator[Mismatch]:
     host, node, machine = identity_facts.host, identity_facts.node, identity_facts.machine
     if machine is not None:
-        yield from _differ("the Machine that it was asked for", identity_facts.asked_uid, machine.uid)
+        yield from _differ("the Machine of this remediation", identity_facts.asked_uid, machine.uid)
         yield from _differ("the Machine that owns the Metal3Machine", machine.owner_uid or "", machine.uid)
         yield from _differ("the consumer of the host", machine.consumer, host.consumer)
         yield from _differ("the host of the machine", machine.host, host.name)

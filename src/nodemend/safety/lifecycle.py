@@ -1,41 +1,32 @@
 """Steps shared by all remediations that release workloads.
 
-    AddFinalizer -> Stamp -> RecordTarget -> TakeLock -> ... -> Release -> (until pods and volumes are gone)
-      -> MarkReleased -> Untaint -> ForgetTaint -> ... -> DropLock
+    AddFinalizer -> RecordEpoch -> RecordTarget -> TakeLock -> ... -> Release
+      -> (until pods and volumes are gone) -> MarkReleased -> RemoveTaint -> ForgetTaint -> ... -> DropLock
 
-Evidence that is no longer valid is revoked in this order: VoidOnNode, ForgetEvidence, ClearVoidMark.
-VoidOnNode raises the Node's resourceVersion, so a release write that is still in flight gets a conflict; only
-then may ForgetEvidence remove the evidence.
+Evidence that is no longer valid is revoked in this order: RevokeRelease, ForgetEvidence, ClearRevocation.
+RevokeRelease raises the Node's resourceVersion, so a release write that is still in flight gets a conflict;
+only then may ForgetEvidence remove the evidence.
 
 A leader accepts evidence that an earlier leader recorded only if its own process has watched since before
 that leader's term. Otherwise etcd may have been restored in between, and the contents of a backup are no
 evidence. The leader forgets all other evidence before it stamps the remediation with its own epoch.
 
-Conditions in the status of a remediation.
-
 Steps that several kinds of remediation share. Each is at most one write.
-
-Evidence that proved wrong, or became invalid, after the release had begun.
-
-Its workloads may run twice. One condition reports that for every kind of remediation. Once True it stays
-True, whether or not the node recovers.
 
 Node cleanup at the end of a remediation that releases once, by Nodemend's taint.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Final, NamedTuple, Protocol
+from typing import ClassVar, Final, Protocol
 
-from nodemend.api import condition_reasons, condition_types, well_known
+from nodemend.api import well_known
 from nodemend.api.evidence import Evidence
-from nodemend.api.meta import Condition, ConditionStatus, ObjectMeta, find_true, merged
+from nodemend.api.meta import ObjectMeta
 from nodemend.safety.facts import Absent, NodeFacts, Present, ReadResult, Taint, Unreadable
 from nodemend.safety.guard_holds import OtherRemediation
 from nodemend.safety.holds import (
     CannotRead,
-    Contradicts,
-    EvidenceFromBefore,
+    EvidencePredatesLeader,
     Hold,
     HoldReason,
     LeadershipLost,
@@ -44,43 +35,6 @@ from nodemend.safety.holds import (
     WorkloadsLeaving,
 )
 from nodemend.safety.release import ReleaseTicket
-
-_STATUS: Final = {True: ConditionStatus.TRUE, False: ConditionStatus.FALSE, None: ConditionStatus.UNKNOWN}
-
-
-class ConditionClaim(NamedTuple):
-    """One condition. `holds` is None as long as its status is unknown."""
-
-    type: str
-    holds: bool | None
-    reason: str
-    message: str = ""
-
-
-def names(shown: tuple[Condition, ...], reason: str) -> bool:
-    """Return whether the Processing condition already has this reason.
-
-    A change of numbers in the message is not worth a write.
-    """
-    return any(one.type == condition_types.PROCESSING and one.reason == reason for one in shown)
-
-
-def conditions_of(
-    shown: tuple[Condition, ...], said: Iterable[ConditionClaim], *, generation: int, now: str
-) -> tuple[Condition, ...]:
-    """Return the shown conditions, updated with those in `said`. `now` is only for human readers."""
-    new = (
-        Condition(
-            type=one.type,
-            status=_STATUS[one.holds],
-            reason=one.reason,
-            message=one.message,
-            observed_generation=generation,
-            last_transition_time=now,
-        )
-        for one in said
-    )
-    return merged(shown, new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +57,7 @@ class RecordEpoch:
     If `forgets`, also delete what was gathered towards evidence in a term that this process did not watch.
     """
 
-    step: ClassVar[str] = "Stamp"
+    step: ClassVar[str] = "RecordEpoch"
     forgets: bool = False
 
 
@@ -137,7 +91,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class ReportRemaining:
-    step: ClassVar[str] = "ReportLeft"
+    step: ClassVar[str] = "ReportRemaining"
     left: RemainingWorkloads
 
 
@@ -156,14 +110,14 @@ class MarkReleased:
 
 
 @dataclass(frozen=True, slots=True)
-class Untaint:
+class RemoveTaint:
     """Remove Nodemend's taint. `contradicted` if the boot that had been certified as ended is alive.
 
-    `mark` revokes the evidence on the Node in the same write, as VoidOnNode does; empty if that is not
+    `mark` revokes the evidence on the Node in the same write, as RevokeRelease does; empty if that is not
     needed.
     """
 
-    step: ClassVar[str] = "Untaint"
+    step: ClassVar[str] = "RemoveTaint"
     node: NodeFacts
     contradicted: bool = False
     mark: str = ""
@@ -176,7 +130,7 @@ class ForgetTaint:
 
 @dataclass(frozen=True, slots=True)
 class RevokeRelease:
-    step: ClassVar[str] = "VoidOnNode"
+    step: ClassVar[str] = "RevokeRelease"
     node: NodeFacts
     mark: str
 
@@ -198,7 +152,7 @@ class ForgetEvidence:
 class ClearRevocation:
     """Remove the revocation from the Node: it takes effect when it is written, and is not needed later."""
 
-    step: ClassVar[str] = "ClearVoidMark"
+    step: ClassVar[str] = "ClearRevocation"
     node: NodeFacts
 
 
@@ -229,46 +183,6 @@ class DropFinalizer:
 @dataclass(frozen=True, slots=True)
 class NothingLeft:
     step: ClassVar[str] = "Done"
-
-
-EVIDENCE_CONTRADICTED: Final = condition_types.EVIDENCE_CONTRADICTED
-BROKEN_OFF: Final = "The release had begun when its evidence no longer held: workloads may run twice."
-
-
-def is_contradiction(reason: HoldReason | None, *, released: bool) -> bool:
-    """Return whether a boot whose workloads are released is running.
-
-    Before the release, wrong evidence merely does not count.
-    """
-    match Contradicts.NEVER if reason is None else reason.contradicts:
-        case Contradicts.ALWAYS:
-            return True
-        case Contradicts.ONCE_RELEASED:
-            return released
-        case Contradicts.NEVER:
-            return False
-
-
-def report_contradiction(step: object, *, released: bool) -> tuple[ConditionClaim, ...]:
-    """Return the conditions that a step adds; empty if the step contradicts no evidence."""
-    match step:
-        case Hold(reason) if is_contradiction(reason, released=released):
-            return (ConditionClaim(EVIDENCE_CONTRADICTED, True, reason.reason, str(reason.explain())),)
-        case ForgetEvidence(contradicted=True) | MarkReleased(contradicted=True):
-            return (
-                ConditionClaim(EVIDENCE_CONTRADICTED, True, condition_reasons.RELEASE_BROKEN_OFF, BROKEN_OFF),
-            )
-        case _:
-            return ()
-
-
-def says_contradicted(conditions: Iterable[Condition]) -> bool:
-    return find_true(conditions, EVIDENCE_CONTRADICTED) is not None
-
-
-def is_unreported(conditions: Iterable[Condition], reason: HoldReason, *, released: bool) -> bool:
-    """Return whether `reason` is a contradiction that the conditions do not report yet."""
-    return is_contradiction(reason, released=released) and not says_contradicted(conditions)
 
 
 _CONTRADICTED: Final = ".contradicted"
@@ -337,7 +251,7 @@ class LifeFacts(Protocol):
     def left(self) -> ReadResult[RemainingWorkloads]: ...
 
 
-RevocationStep = Untaint | RevokeRelease | ForgetEvidence | ClearRevocation
+RevocationStep = RemoveTaint | RevokeRelease | ForgetEvidence | ClearRevocation
 FirstStep = AddFinalizer | RevocationStep | RecordEpoch | NothingLeft | Hold
 
 
@@ -372,8 +286,8 @@ def _disown(facts: LifeFacts) -> RevocationStep | Hold | None:
             return None
         case Present(node) if node.uid == status.evidence.node_uid:
             if OUR_TAINT in node.taints:
-                return Untaint(node, mark=revocation_for(facts))
-            return revoke(facts, node, EvidenceFromBefore(status.epoch, facts.remembers_from))
+                return RemoveTaint(node, mark=revocation_for(facts))
+            return revoke(facts, node, EvidencePredatesLeader(status.epoch, facts.remembers_from))
         case Present() | Absent():
             # No release can use this evidence any longer.
             return None
@@ -421,7 +335,7 @@ def is_out_of_service(node: NodeFacts) -> bool:
 
 def await_eviction(
     facts: LifeFacts, node: NodeFacts, *, contradicted: bool, revoked_as: HoldReason
-) -> Untaint | MarkReleased | ReportRemaining | RevokeRelease | ForgetEvidence | Hold:
+) -> RemoveTaint | MarkReleased | ReportRemaining | RevokeRelease | ForgetEvidence | Hold:
     """Wait until the workloads of the out-of-service node are gone, unless the evidence is contradicted.
 
     Nodemend must not remove another controller's taint. If that taint is set, only the evidence is revoked,
@@ -431,7 +345,7 @@ def await_eviction(
     if theirs is not None and (contradicted or has_revocation(facts)):
         return revoke(facts, node, revoked_as, contradicted=contradicted)
     if contradicted:
-        return Untaint(node, contradicted=True, mark=_mark(facts, contradicted=True))
+        return RemoveTaint(node, contradicted=True, mark=_mark(facts, contradicted=True))
     match facts.left:
         case Unreadable(why):
             return Hold(CannotRead("the node's pods and volumes", why))
@@ -468,14 +382,14 @@ def evaluate_new_boot(node: NodeFacts, before: str) -> NewBootUnproven | None:
     return None if same else NewBootUnproven(node.name, before, node.hardware_id)
 
 
-def after_new_boot(facts: LifeFacts, node: NodeFacts, before: str) -> Untaint | MarkReleased | Hold:
+def after_new_boot(facts: LifeFacts, node: NodeFacts, before: str) -> RemoveTaint | MarkReleased | Hold:
     """Return the step after a new boot (E2) when other evidence was recorded.
 
     The recorded boot has ended, and the new boot's kubelet ends the old pods. Its report raised the Node's
     resourceVersion, so no release write that is still in flight can land.
     """
     if OUR_TAINT in node.taints:
-        return Untaint(node)
+        return RemoveTaint(node)
     unproven = evaluate_new_boot(node, before)
     return Hold(unproven) if unproven else MarkReleased(contradicted=was_contradicted(facts))
 
@@ -521,7 +435,7 @@ class EndingFacts(LifeFacts, Protocol):
 
 def leave_node(
     facts: EndingFacts,
-) -> Untaint | RevokeRelease | ForgetEvidence | ClearRevocation | Hold | None:
+) -> RemoveTaint | RevokeRelease | ForgetEvidence | ClearRevocation | Hold | None:
     """Remove Nodemend's taint and revocation from the Node, and revoke writes that could still succeed.
 
     None if nothing is left to do.
@@ -532,7 +446,7 @@ def leave_node(
             return Hold(CannotRead("the Node", why))
         case Present(node) if status.evidence is not None and node.uid == status.node_uid:
             if OUR_TAINT in node.taints:
-                return Untaint(node)
+                return RemoveTaint(node)
             if not status.released:
                 return revoke(facts, node, None)
             return ClearRevocation(node) if has_revocation(facts) else None

@@ -8,16 +8,19 @@ from nodemend.api.meta import ConditionStatus
 from nodemend.api.metal3_remediation import OffSighting, PowerOffEvent
 from nodemend.safety.facts import Absent, LeaseFacts, NodeFacts, Present, ReadResult, Unreadable
 from nodemend.safety.holds import CannotRead, HoldReason, KubeletActive, NodeReady, NoKubeletLease
-from nodemend.safety.host_holds import (
-    HostDoubtful,
+from nodemend.safety.host_power import (
+    ActiveAfterPowerOff,
+    HostFacts,
     HostOn,
-    KubeletActiveAfterOff,
-    OffTooFresh,
-    OffUndated,
+    HostPowerUncertain,
+    OffTimeUncertain,
+    OffTooRecent,
+    Power,
     PowerOffRequestLost,
     PowerOffUnreported,
+    power_of,
+    power_uncertainty,
 )
-from nodemend.safety.host_power import HostFacts, Power, power_of, power_uncertainty
 
 SEEN_OFF_FOR: Final = 2.0
 """Seconds. The host is read twice, and its `lastUpdated` has a resolution of whole seconds: a later write
@@ -73,10 +76,10 @@ def first_sighting(
     has another second. And metal3 must have published a new PowerOff event: otherwise it may report an older
     state that it has not refreshed, and the machine may have been switched on since.
     """
-    if (against := _against(watched, None)) and not isinstance(against, OffUndated):
+    if (against := _against(watched, None)) and not isinstance(against, OffTimeUncertain):
         return against
     if watched.host.last_updated == "":
-        return OffUndated(str(watched.host))
+        return OffTimeUncertain(str(watched.host))
     if untold := _untold(watched):
         return untold
     match lease:
@@ -106,7 +109,7 @@ def evaluate_power_off(
         case Present(found):
             first = watched.first
             if first is None or found.renew_time != first.last_renew_time:
-                return KubeletActiveAfterOff(str(watched.host), found.renew_time)
+                return ActiveAfterPowerOff(str(watched.host), found.renew_time)
             if recorded is None and not found.silent:
                 return KubeletActive(found.unchanged_for, found.lasts)
             if node.ready is ConditionStatus.TRUE:
@@ -125,7 +128,7 @@ def speaks_against(
         return against
     first = watched.first
     if isinstance(lease, Present) and first is not None and lease.value.renew_time != first.last_renew_time:
-        return KubeletActiveAfterOff(str(watched.host), lease.value.renew_time)
+        return ActiveAfterPowerOff(str(watched.host), lease.value.renew_time)
     return None
 
 
@@ -149,27 +152,27 @@ def _against(watched: WatchedHost, recorded: Evidence | None) -> HoldReason | No
     if not host.held_by_us:
         return PowerOffRequestLost(str(host))
     if why := power_uncertainty(host):
-        return HostDoubtful(str(host), why)
+        return HostPowerUncertain(str(host), why)
     if power_of(host) is not Power.OFF:
         return HostOn(str(host))
     if watched.first is None and watched.unchanged_for < SEEN_OFF_FOR:
-        return OffTooFresh(str(host))
+        return OffTooRecent(str(host))
     if watched.first is None or watched.first.last_updated != host.last_updated:
-        return OffUndated(str(host))
+        return OffTimeUncertain(str(host))
     if recorded is not None and (recorded.host is None or recorded.host.uid != host.uid):
-        return OffUndated(str(host))
+        return OffTimeUncertain(str(host))
     return None
 
 
 def evidence_of(seen: SeenOff, node: NodeFacts, matches: tuple[str, ...]) -> Evidence:
-    """Return the evidence. `ties` are the identity facts which show that the host is the node's own."""
+    """Return the evidence. `matches` are the identity facts that prove the host to be the node's machine."""
     host = seen.host
     return Evidence(
         class_="E1",
         node_uid=node.uid,
         boot_id=node.boot_id,
         by=f"BareMetalHost {host}",
-        reason="its power went off while we held it off, and it is the node's machine by "
+        reason="its power went off after Nodemend's power-off request, and it is the node's machine by "
         + ", ".join(matches),
         last_renew_time=seen.renew_time,
         host=HostOff(namespace=host.namespace, name=host.name, uid=host.uid, last_updated=host.last_updated),

@@ -13,10 +13,10 @@ from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 from nodemend.safety.guard import ControlPlane, GuardFacts, check_quorum, guard
 from nodemend.safety.guard_holds import (
     OVERRIDABLE,
-    ApiUnsettled,
     CoolingDown,
     NodeHealthy,
     NotReadyBriefly,
+    RecentApiErrors,
     StartInterval,
     TooFewUnhealthy,
     TooManyAtOnce,
@@ -32,7 +32,7 @@ _BEGUN: Final = (TooManyAtOnce, StartInterval)
 """Guard reasons that are not checked again once a remediation has begun: other remediations count it, and
 if they held it, two could wait for each other forever."""
 
-_CONFIRMED: Final = (TooManyUnhealthy, TooFewUnhealthy, CoolingDown, ApiUnsettled)
+_CONFIRMED: Final = (TooManyUnhealthy, TooFewUnhealthy, CoolingDown, RecentApiErrors)
 """Guard reasons that an operator confirmation overrides: doubts about whether nodes are unhealthy. The
 machine stays off until its workloads are released, so a storm that counts it would never end."""
 

@@ -21,19 +21,33 @@ The last clean API check was sent before the marker was written, and lets the fe
 ping may be late, but not later than the watchdog's expiry, W after the previous ping. If the feeder dies at
 that moment, the kernel pings once more as it closes the device. W later the machine is reset. So the sum is G
 + 3W, each stretched by the error of its clock, plus the reset itself and the storage writes still in flight.
-The proof is docs/explanation/self_fencing.md; tests/model checks it.
+The proof is docs/explanation/self_fencing.md; tests/models checks it.
 """
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
-from typing import Final
+from typing import ClassVar, Final
 
 from nodemend.api.agent import HARDWARE, SOFTWARE, UNTESTED, AgentReport, Marker
 from nodemend.api.self_remediation import SelfRemediationSpec, Weakness
-from nodemend.safety.holds import spell_count
-from nodemend.safety.self_fencing_holds import NoTimeProof
+from nodemend.safety.holds import Explanation, HoldReason, spell_count
+
+
+@dataclass(frozen=True, slots=True)
+class NoTimeProof(HoldReason):
+    """A time proof is not possible for this node. Only a new boot can be evidence."""
+
+    reason: ClassVar[str] = "NoTimeProof"
+    why: str
+    remedy: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The node must reset itself, and only a new boot can prove that it has: {self.why}.",
+            f"{self.remedy} Nodemend continues when the node reports a new boot.",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +297,7 @@ def evaluate_deadline(wanted: float | None, times: FencingTimes) -> float | TooS
     return TooShort(wanted, least) if wanted < least else wanted
 
 
-_BY_HAND: Final = "Switch it off yourself if it does not come back."
+_BY_HAND: Final = "Power it off yourself if it does not come back."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -351,8 +365,8 @@ def _weakness(report: AgentReport, spec: SelfRemediationSpec) -> NoTimeProof | N
         return _weak("its watchdog is the kernel's own, which hangs with it", Weakness.SOFTWARE_WATCHDOG)
     if watchdog.class_ == UNTESTED and Weakness.UNTESTED_WATCHDOG not in spec.accept:
         return NoTimeProof(
-            "its watchdog was never seen to reset it",
-            f"Drill it (kubectl mend drill), or say {Weakness.UNTESTED_WATCHDOG.value} in spec.accept of its "
+            "its watchdog was never observed to reset it",
+            f"Drill it (kubectl mend drill), or add {Weakness.UNTESTED_WATCHDOG.value} to spec.accept of its "
             "template.",
         )
     if not report.boot_gate and Weakness.NO_BOOT_GATE not in spec.accept:
@@ -361,7 +375,7 @@ def _weakness(report: AgentReport, spec: SelfRemediationSpec) -> NoTimeProof | N
 
 
 def _weak(why: str, weakness: Weakness) -> NoTimeProof:
-    return NoTimeProof(why, f"If you accept that, say {weakness.value} in spec.accept of its template.")
+    return NoTimeProof(why, f"If you accept that, add {weakness.value} to spec.accept of its template.")
 
 
 def _too_few_peers(report: AgentReport, assumed: Assumptions) -> NoTimeProof | None:
@@ -412,3 +426,11 @@ def evaluate_time(
     covered = proven(counted, observations, now, 0.0)
     of_the_node = {name for names in lists for name in names}
     return Progress(counted, seconds, needed, len(covered & of_the_node), done=is_enough(needed))
+
+
+def is_pinned(revision: int, reports_from: int | None) -> bool:
+    """Return whether only its own node could write the report of a Lease last written at this revision.
+
+    `reports_from` is 0 if no policies are checked, and None if no policy could be relied on.
+    """
+    return reports_from is not None and (reports_from == 0 or revision > reports_from)

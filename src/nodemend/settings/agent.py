@@ -48,20 +48,23 @@ def parse_ride_through(text: str) -> float:
 
 NODE_NAME: Final = Setting("node-name", parse_name, "", "The node that this agent runs on. Must be said.")
 PEER_HOST: Final = Setting(
-    "peer-host", parse_name, "", "The address of this node, at which its peers reach it. Must be said."
+    "peer-host", parse_name, "", "The address of this node, at which its peers reach it. Required."
 )
 PEER_PORT: Final = Setting("peer-port", parse_port, "9771", "The port for peers, on every address.")
 HOST_FOLDER: Final = Setting(
-    "host-folder", parse_folder, "/run/nodemend", "Where feeder and boot gate leave what they tell."
+    "host-folder",
+    parse_folder,
+    "/run/nodemend",
+    "The folder of the status files of the feeder and the boot gate.",
 )
 STATE_FOLDER: Final = Setting(
     "state-folder",
     parse_folder,
     "/run/nodemend/agent",
-    "Where the agent writes the feed lease and what it must not forget. It must not outlive the boot.",
+    "The folder of the agent's feed lease and state files. It must not outlive the boot.",
 )
 CERTIFICATES: Final = Setting(
-    "certificates", parse_folder, "/run/nodemend/agent/tls", "Where the agent keeps its key and certificate."
+    "certificates", parse_folder, "/run/nodemend/agent/tls", "The folder of the agent's key and certificate."
 )
 TRUST: Final = Setting(
     "trust", parse_folder, "/etc/nodemend/trust/ca.crt", "The authorities whose certificates peers may show."

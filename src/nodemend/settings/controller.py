@@ -34,11 +34,11 @@ NAMESPACE: Final = Setting(
     "system-namespace",
     parse_namespace,
     "",
-    "Where our Leases live. By default the pod's namespace (POD_NAMESPACE), else "
+    "The namespace of Nodemend's Leases. By default the pod's namespace (POD_NAMESPACE), else "
     f"{well_known.SYSTEM_NAMESPACE}.",
 )
 IDENTITY: Final = Setting(
-    "identity", parse_name, "", "What people know this process by. By default POD_NAME, else the host name."
+    "identity", parse_name, "", "The name of this process. By default POD_NAME, else the host name."
 )
 KUBECONFIG: Final = Setting("kubeconfig", str, "", "A kubeconfig file. By default the pod's own account.")
 CONTEXT: Final = Setting("context", str, "", "The context of the kubeconfig, if not its current one.")
@@ -58,84 +58,87 @@ METRICS_ADDRESS: Final = Setting(
 )
 METRICS_PORT: Final = Setting("metrics-port", parse_port, "8080", "The port of /metrics.")
 LEASE_DURATION: Final = Setting(
-    "lease-duration", parse_seconds, "15s", "How long others leave an unchanged leader Lease alone."
+    "lease-duration",
+    parse_seconds,
+    "15s",
+    "Time for which other replicas wait before they take an unchanged leader Lease.",
 )
 RENEW_DEADLINE: Final = Setting(
-    "renew-deadline", parse_seconds, "10s", "A leader begins nothing later than this after its last renewal."
+    "renew-deadline", parse_seconds, "10s", "A leader starts nothing later than this after its last renewal."
 )
-RETRY_PERIOD: Final = Setting("retry-period", parse_seconds, "2s", "From one renewal to the next.")
+RETRY_PERIOD: Final = Setting("retry-period", parse_seconds, "2s", "Interval of renewals.")
 REQUEST_TIMEOUT: Final = Setting(
-    "request-timeout", parse_seconds, "3s", "How long one request about the leader Lease may take."
+    "request-timeout", parse_seconds, "3s", "Timeout of one request about the leader Lease."
 )
 
 MACHINES: Final = Setting(
     "machine-health-checks",
     choice_of(Switch),
     "off",
-    "Whether the checker serves MachineHealthChecks too: on or off. The remediator has no use for it.",
+    "on if the checker also serves MachineHealthChecks, else off. The remediator ignores it.",
 )
 WORKLOAD_CLUSTERS: Final = Setting(
     "workload-clusters",
     choice_of(Switch),
     "off",
-    "Whether the checker looks at the Nodes of workload clusters, by the kubeconfig Secrets of Cluster API:"
-    " on or off. It needs --machine-health-checks on, and the right to get these Secrets.",
+    "on if the checker watches the Nodes of workload clusters, by the kubeconfig Secrets of Cluster API, else"
+    " off. It needs --machine-health-checks on, and the permission to get these Secrets.",
 )
 WORKLOAD_KUBECONFIG_SUFFIX: Final = Setting(
     "workload-kubeconfig-suffix",
     parse_name,
     "kubeconfig",
-    "How the Secrets are called by which workload clusters are looked at: CLUSTER-kubeconfig are those of"
-    " Cluster API; others may hold the kubeconfig of a lesser account.",
+    "The suffix of the Secrets with the kubeconfigs of workload clusters. Cluster API's Secrets are named"
+    " CLUSTER-kubeconfig; others may hold the kubeconfig of an account with fewer permissions.",
 )
 
 EXTERNAL_REMEDIATION: Final = Setting(
     "external-remediation-annotation",
     choice_of(Switch),
     "off",
-    "Whether the checker heeds the annotation host.metal3.io/external-remediation on Machines that no check"
-    " of ours has: on or off. It needs --machine-health-checks on, and the right to take it off.",
+    "on if the checker follows the annotation host.metal3.io/external-remediation on Machines that none of"
+    " Nodemend's checks selects, else off. It needs --machine-health-checks on, and the permission to remove"
+    " the annotation.",
 )
 EXTERNAL_REMEDIATION_TEMPLATE: Final = Setting(
     "external-remediation-template",
     parse_name,
     "external-remediation",
     "The name of the Metal3RemediationTemplate, or of the SelfRemediationTemplate for a Machine without a"
-    " host, in the Machine's own namespace, from which the remediations are made that this annotation asks"
-    " for.",
+    " host, in the Machine's own namespace. Remediations that this annotation requests are created from it.",
 )
 
 POWER_CYCLE: Final = Setting(
     "power-cycle",
     choice_of(Switch),
     "off",
-    "Whether the remediator serves Metal3Remediations, and so switches hosts off and on through metal3: on or"
-    " off. The checker has no use for it.",
+    "on if the remediator serves Metal3Remediations, and so powers hosts off and on through metal3, else off."
+    " The checker ignores it.",
 )
 
 NODE_DELETION: Final = Setting(
     "node-deletion",
     choice_of(Switch),
     "off",
-    "Whether the remediator deletes the Nodes of Metal3Remediations that ask for it, for clusters in which"
-    " nobody acts on the out-of-service taint: on or off. It needs --power-cycle on, and the right to delete"
-    " Nodes.",
+    "on if the remediator deletes the Nodes of Metal3Remediations that request it, for clusters in which no"
+    " controller acts on the out-of-service taint, else off. It needs --power-cycle on, and the permission to"
+    " delete Nodes.",
 )
 
 CAPM3_KINDS: Final = Setting(
     "capm3-kinds",
     choice_of(Switch),
     "off",
-    "Whether the remediator serves CAPM3's own Metal3Remediations (infrastructure.cluster.x-k8s.io) as well,"
-    " where CAPM3 does not: on or off. It needs --power-cycle on.",
+    "on if the remediator also serves CAPM3's own Metal3Remediations (infrastructure.cluster.x-k8s.io), in"
+    " clusters in which CAPM3 does not, else off. It needs --power-cycle on.",
 )
 
 SELF_FENCING: Final = Setting(
     "self-fencing",
     choice_of(Switch),
     "off",
-    "Whether the remediator serves SelfRemediations, and so asks nodes to reset themselves by their watchdog:"
-    " on or off. It needs agents on the nodes. The checker has no use for it.",
+    "on if the remediator serves SelfRemediations, and so requests nodes to reset themselves by their"
+    " watchdog, else off. It needs agents on the nodes. The checker ignores it.",
 )
 
 MEDIK8S_LEASES: Final = Setting(
@@ -143,7 +146,7 @@ MEDIK8S_LEASES: Final = Setting(
     parse_namespace_or_none,
     "",
     "The namespace of the Leases by which medik8s' operators share nodes, such as medik8s-leases. The checker"
-    " begins nothing on a node that one of them holds. By default they are not read.",
+    " starts nothing on a node that one of them holds. By default they are not read.",
 )
 
 SETTINGS: Final[tuple[Setting[object], ...]] = (
@@ -233,13 +236,13 @@ def read_settings(
     _refuse_clash(settings.probes, settings.metrics)
     if settings.workload_clusters and not settings.machine_health_checks:
         raise SettingsError(
-            "--workload-clusters is on, but --machine-health-checks is off: nobody would ask."
+            "--workload-clusters is on, but --machine-health-checks is off: it would have no effect."
         )
     _refuse_without_power_cycle(settings)
     if settings.external_remediation_template and not settings.machine_health_checks:
         raise SettingsError(
             "--external-remediation-annotation is on, but --machine-health-checks is off:"
-            " Machines are not seen."
+            " Machines are not watched."
         )
     return settings
 
@@ -247,7 +250,7 @@ def read_settings(
 def _refuse_without_power_cycle(settings: ControllerSettings) -> None:
     for flag, on in (("--node-deletion", settings.node_deletion), ("--capm3-kinds", settings.capm3_kinds)):
         if on and not settings.power_cycle:
-            raise SettingsError(f"{flag} is on, but --power-cycle is off: nobody would act.")
+            raise SettingsError(f"{flag} is on, but --power-cycle is off: it would have no effect.")
 
 
 def _external_remediation(source: SettingsSource) -> str:

@@ -41,6 +41,7 @@ from nodemend.signer import decide as authority
 from nodemend.signer.crypto import CertificateSigner
 from nodemend.signer.decide import (
     BACKDATED,
+    AlreadyDecided,
     Approve,
     AuthorityFacts,
     Deny,
@@ -53,7 +54,6 @@ from nodemend.signer.decide import (
     Objection,
     RequestContent,
     RequestFacts,
-    RequestSettled,
     RequestState,
     Step,
     StoredCa,
@@ -203,7 +203,7 @@ MANAGER: Final = "nodemend-signer"
 def approve(request: CertificateSigningRequest, node: str) -> Request:
     words = f"It is for {node} alone, and asked for by the agent there."
     return _conditioned(
-        request, "approval", condition_types.CSR_APPROVED, Objection(condition_reasons.OWN_NAME, words)
+        request, "approval", condition_types.CSR_APPROVED, Objection(condition_reasons.OWN_NODE_NAME, words)
     )
 
 
@@ -484,7 +484,7 @@ class RequestController:
     async def _serve(self, request: CertificateSigningRequest) -> Outcome:
         verdict = decide(request_facts(request, self._certificate_signer))
         match verdict:
-            case Ignored() | RequestSettled():
+            case Ignored() | AlreadyDecided():
                 return Done()
             case Deny(objection):
                 return await self._write(request, verdict, deny(request, objection))
@@ -537,7 +537,7 @@ class AgentSignerRecorder:
                     reason=objection.reason,
                     why=printable(objection.words),
                 )
-            case Approve() | Ignored() | RequestSettled():
+            case Approve() | Ignored() | AlreadyDecided():
                 pass
             case _:
                 assert_never(verdict)

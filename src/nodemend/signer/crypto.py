@@ -129,7 +129,7 @@ class CryptographySigner:
         found = x509.load_pem_x509_certificates(bundle.encode()) if bundle else []
         # The parser skips text between certificates; encoding them again reveals it.
         if "".join(_text(one) for one in found) != bundle:
-            raise ValueError("something that is no certificate stands in the bundle")
+            raise ValueError("the bundle contains something that is not a certificate")
         return frozenset(one.fingerprint(hashes.SHA256()).hex() for one in found)
 
     def read(self, request: bytes) -> RequestContent | UnreadableRequest:
@@ -149,7 +149,7 @@ class CryptographySigner:
         authority = x509.load_pem_x509_certificate(by.certificate.encode())
         key = load_pem_private_key(by.key.encode(), password=None)
         if not isinstance(key, ec.EllipticCurvePrivateKey):
-            raise ValueError("the authority's key is none of ours")  # noqa: TRY004 - a bad value, not a bad type
+            raise ValueError("the authority's key is not an EC key, the only type that Nodemend makes")  # noqa: TRY004 - a bad value, not a bad type
         issuer_key = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
         made = (
             _begin(x509.Name([]), window)

@@ -25,7 +25,7 @@ from enum import Enum, auto
 from typing import ClassVar, Final
 
 from nodemend.api import condition_reasons, well_known
-from nodemend.api.agent import certified_name
+from nodemend.api.agent import CERTIFICATE_USAGES, certified_name
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 
 LONGEST: Final = 24 * 3600
@@ -35,7 +35,6 @@ SHORTEST: Final = 600
 KEY: Final = "P-256"
 """The only kind of key. Every TLS 1.3 implementation has it, it is fast to generate and to sign with, and
 one kind is enough."""
-USAGES: Final = frozenset({"client auth", "digital signature", "server auth"})
 BACKDATED: Final = 300.0
 """Seconds by which a certificate is backdated, for clocks that are behind the signer's."""
 _MOST_REPEATED: Final = 500
@@ -103,14 +102,14 @@ class Objection:
 class Ignored:
     """The request is for another signer."""
 
-    verdict: ClassVar[str] = "LeftAlone"
+    verdict: ClassVar[str] = "Ignored"
 
 
 @dataclass(frozen=True, slots=True)
-class RequestSettled:
+class AlreadyDecided:
     """No action is left to take."""
 
-    verdict: ClassVar[str] = "Over"
+    verdict: ClassVar[str] = "AlreadyDecided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +144,14 @@ class Fail:
     objection: Objection
 
 
-Verdict = Ignored | RequestSettled | Approve | Issue | Deny | Fail
+Verdict = Ignored | AlreadyDecided | Approve | Issue | Deny | Fail
 
 
 def decide(facts: RequestFacts) -> Verdict:
     if facts.signer != well_known.AGENT_SIGNER:
         return Ignored()
     if facts.request_state is RequestState.OVER:
-        return RequestSettled()
+        return AlreadyDecided()
     approved = facts.request_state is RequestState.APPROVED
     objection = object_to(facts)
     if objection is not None:
@@ -182,7 +181,7 @@ def object_to(facts: RequestFacts) -> Objection | None:
             return found
     match facts.asked:
         case UnreadableRequest(why):
-            return Objection(condition_reasons.UNREADABLE, f"spec.request cannot be read: {why}.")
+            return Objection(condition_reasons.REQUEST_UNREADABLE, f"spec.request cannot be read: {why}.")
         case RequestContent() as asked:
             return next(
                 (found for check in _OF_THE_REQUEST if (found := check(facts, asked)) is not None), None
@@ -199,8 +198,8 @@ def _account(facts: RequestFacts) -> Objection | None:
 def _bound(facts: RequestFacts) -> Objection | None:
     if len(facts.nodes) == 1 == len(facts.pods) and facts.nodes[0] and facts.pods[0]:
         return None
-    words = "The token that asked is not bound to a pod on a node, so nobody can say which node asks."
-    return Objection(condition_reasons.NOT_BOUND_TO_A_NODE, words)
+    words = "The token of the request is not bound to a pod on a node, so the requesting node is unknown."
+    return Objection(condition_reasons.NOT_BOUND_TO_NODE, words)
 
 
 def _short_enough(facts: RequestFacts) -> Objection | None:
@@ -220,7 +219,9 @@ def _key(_facts: RequestFacts, asked: RequestContent) -> Objection | None:
 def _proof(_facts: RequestFacts, asked: RequestContent) -> Objection | None:
     if asked.proven:
         return None
-    return Objection(condition_reasons.NOT_PROVEN, "The request is not signed by the key that it is for.")
+    return Objection(
+        condition_reasons.WRONG_SIGNATURE, "The request is not signed by the key that it is for."
+    )
 
 
 def _own_name(facts: RequestFacts, asked: RequestContent) -> Objection | None:
@@ -229,7 +230,7 @@ def _own_name(facts: RequestFacts, asked: RequestContent) -> Objection | None:
         return None
     said = _cut(", ".join(f"{kind} {value}" for kind, value in asked.names)) or "nothing"
     return Objection(
-        condition_reasons.NOT_ITS_OWN_NAME,
+        condition_reasons.WRONG_NAME,
         f"The request must name DNS {own} and nothing else; it names {said}.",
     )
 
@@ -238,7 +239,7 @@ def _no_subject(_facts: RequestFacts, asked: RequestContent) -> Objection | None
     if not asked.subject:
         return None
     return Objection(
-        condition_reasons.HAS_A_SUBJECT, f"The subject must be empty; it is {_cut(asked.subject)}."
+        condition_reasons.UNEXPECTED_SUBJECT, f"The subject must be empty; it is {_cut(asked.subject)}."
     )
 
 
@@ -246,15 +247,15 @@ def _nothing_else(_facts: RequestFacts, asked: RequestContent) -> Objection | No
     if not asked.also:
         return None
     return Objection(
-        condition_reasons.ASKS_FOR_MORE,
+        condition_reasons.UNEXPECTED_CONTENT,
         f"Beside its name the request asks for: {_cut(', '.join(asked.also))}.",
     )
 
 
 def _usages(facts: RequestFacts, _asked: RequestContent) -> Objection | None:
-    if frozenset(facts.usages) == USAGES and len(facts.usages) == len(USAGES):
+    if frozenset(facts.usages) == CERTIFICATE_USAGES and len(facts.usages) == len(CERTIFICATE_USAGES):
         return None
-    words = f"spec.usages must be {_list(USAGES)}; they are {_list(facts.usages)}."
+    words = f"spec.usages must be {_list(CERTIFICATE_USAGES)}; they are {_list(facts.usages)}."
     return Objection(condition_reasons.WRONG_USAGES, words)
 
 
@@ -262,7 +263,7 @@ def _lifetime(facts: RequestFacts, _asked: RequestContent) -> Objection | None:
     if facts.seconds is None or facts.seconds >= SHORTEST:
         return None
     words = f"spec.expirationSeconds must be {SHORTEST} at least; it is {facts.seconds}."
-    return Objection(condition_reasons.TOO_SHORT, words)
+    return Objection(condition_reasons.LIFETIME_TOO_SHORT, words)
 
 
 _OF_THE_ASKER: Final[tuple[Callable[[RequestFacts], Objection | None], ...]] = (
@@ -352,27 +353,27 @@ class Wait:
 class CreateCa:
     """Create the first authority."""
 
-    step: ClassVar[str] = "MakeFirst"
+    step: ClassVar[str] = "CreateCa"
 
 
 @dataclass(frozen=True, slots=True)
 class PublishBundle:
     """Put exactly these certificates into the bundle."""
 
-    step: ClassVar[str] = "Publish"
+    step: ClassVar[str] = "PublishBundle"
     trusted: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class CreateNextCa:
-    step: ClassVar[str] = "MakeSuccessor"
+    step: ClassVar[str] = "CreateNextCa"
 
 
 @dataclass(frozen=True, slots=True)
 class RecordPublished:
     """Record that the successor is published since `at`; None: it is no longer published."""
 
-    step: ClassVar[str] = "NotePublished"
+    step: ClassVar[str] = "RecordPublished"
     at: float | None
 
 
@@ -380,7 +381,7 @@ class RecordPublished:
 class ReplaceCa:
     """The successor signs from now on."""
 
-    step: ClassVar[str] = "Replace"
+    step: ClassVar[str] = "ReplaceCa"
     at: float
 
 
@@ -388,7 +389,7 @@ class ReplaceCa:
 class ForgetCa:
     """Forget these authorities: none of their certificates is still valid."""
 
-    step: ClassVar[str] = "Forget"
+    step: ClassVar[str] = "ForgetCa"
     fingerprints: frozenset[str]
 
 
@@ -455,7 +456,7 @@ def may_sign(facts: AuthorityFacts) -> MaySign | MayNotSign:
         return MayNotSign("there is no authority that can be read")
     signing = facts.kept.value.signing
     if isinstance(facts.bundle, Unreadable):
-        return MayNotSign("nobody knows what agents are given to believe")
+        return MayNotSign("the trust bundle of the agents cannot be read")
     if isinstance(facts.bundle, Absent) or signing.fingerprint not in facts.bundle.value:
         return MayNotSign("its certificate is not published yet")
     if not signing.begins <= facts.now < signing.ends:

@@ -12,7 +12,7 @@ from nodemend.api.upstream_types import EventType
 
 @dataclass(frozen=True, slots=True)
 class EventReason:
-    """`word` is what happened, `action` what Nodemend was doing; each is one CamelCase word."""
+    """`name` is the event's reason, `action` what Nodemend was doing; each is one CamelCase identifier."""
 
     name: str
     type: EventType
@@ -21,61 +21,67 @@ class EventReason:
 
 
 NODE_SUSPECT: Final = EventReason(
-    "NodeSuspect", EventType.NORMAL, "Judge", "A threshold is met, but not yet for long enough."
+    "NodeSuspect", EventType.NORMAL, "Evaluate", "A threshold is met, but not yet for long enough."
 )
 NODE_UNHEALTHY: Final = EventReason(
-    "NodeUnhealthy", EventType.WARNING, "Judge", "A threshold has been met for its whole period."
+    "NodeUnhealthy", EventType.WARNING, "Evaluate", "A threshold has been met for its whole period."
 )
 NODE_HEALTHY: Final = EventReason(
-    "NodeHealthy", EventType.NORMAL, "Judge", "No threshold is met any more, and no remediation is open."
+    "NodeHealthy", EventType.NORMAL, "Evaluate", "No threshold is met any more, and no remediation is open."
 )
 MACHINE_UNHEALTHY: Final = EventReason(
-    "MachineUnhealthy", EventType.WARNING, "Judge", "A Machine meets what its check calls unhealthy."
+    "MachineUnhealthy", EventType.WARNING, "Evaluate", "A Machine meets an unhealthy condition of its check."
 )
 MACHINE_HEALTHY: Final = EventReason(
-    "MachineHealthy", EventType.NORMAL, "Judge", "Nothing that its check watches is wrong with the Machine."
+    "MachineHealthy",
+    EventType.NORMAL,
+    "Evaluate",
+    "The Machine meets no unhealthy condition of its check.",
 )
 REMEDIATION_ORDERED: Final = EventReason(
     "RemediationOrdered",
     EventType.NORMAL,
     "Order",
-    "A person ordered the remediation of the node now (`kubectl mend run` or `override`).",
+    "A user ordered the remediation of the node now (`kubectl mend run` or `override`).",
 )
 OVERRIDE_USED: Final = EventReason(
     "OverrideUsed",
     EventType.WARNING,
     "Order",
-    "A remediation began past the limits of the guard; the note says who let it, past what, and why.",
+    "A remediation started past the limits of the guard; the note names the user, the limits and the reason.",
 )
 ORDER_EXPIRED: Final = EventReason(
-    "OrderLapsed",
+    "OrderExpired",
     EventType.WARNING,
     "Order",
-    "A person's order ended unused; the note says why.",
+    "A user's order ended unused; the note says why.",
 )
 REMEDIATION_STARTED: Final = EventReason(
-    "RemediationStarted", EventType.NORMAL, "Request", "A health check asked for a remediation of the node."
+    "RemediationStarted", EventType.NORMAL, "Request", "A health check created a remediation of the node."
 )
 REMEDIATION_WITHDRAWN: Final = EventReason(
-    "RemediationWithdrawn", EventType.NORMAL, "Withdraw", "The health check needs its remediation no longer."
+    "RemediationWithdrawn",
+    EventType.NORMAL,
+    "Withdraw",
+    "The health check no longer needs its remediation, and deleted it.",
 )
-ASKING_SETTLED: Final = EventReason(
-    "AskingSettled",
+REMEDIATION_ANNOTATION_CLEARED: Final = EventReason(
+    "RemediationAnnotationCleared",
     EventType.NORMAL,
     "Close",
-    "Regards a Machine: host.metal3.io/external-remediation was taken off it, as its node is well.",
+    "Regards a Machine: Nodemend removed host.metal3.io/external-remediation, because its node is healthy.",
 )
-ANNOTATION_IGNORED: Final = EventReason(
-    "AskingUnheeded",
+REMEDIATION_ANNOTATION_IGNORED: Final = EventReason(
+    "RemediationAnnotationIgnored",
     EventType.WARNING,
     "Hold",
-    "Regards a Machine: host.metal3.io/external-remediation asks in vain; the note says why.",
+    "Regards a Machine: Nodemend ignores host.metal3.io/external-remediation on it; the note says why.",
 )
 REMEDIATION_ESCALATED: Final = EventReason(
     "RemediationEscalated",
     EventType.WARNING,
     "Escalate",
-    "A remedy did not heal the node in its time; it is withdrawn for the next one.",
+    "A remedy did not heal the node in its time; Nodemend ends it and starts the next one.",
 )
 REMEDIATION_HELD: Final = EventReason(
     "RemediationHeld",
@@ -87,36 +93,36 @@ STILL_HELD: Final = EventReason(
     "StillHeld",
     EventType.WARNING,
     "Hold",
-    "Regards the health check: remediations have been held under it for long. Told again while that lasts,"
+    "Regards the health check: its remediations have been held for long. Repeated while that lasts,"
     " after 5, 15, 35 and 75 minutes and then every 45; the note has the numbers.",
 )
 CHECK_OVERLAPPED: Final = EventReason(
     "CheckOverlapped",
     EventType.WARNING,
-    "Judge",
+    "Evaluate",
     "Regards the health check: it selects targets that another check, the first by name, watches. The note"
-    " says how many, whose they are, and how many are left to it.",
+    " has the number of these, their check, and the number of targets that are left to this check.",
 )
 CHECK_STALLED: Final = EventReason(
     "CheckStalled",
     EventType.WARNING,
-    "Judge",
-    "Regards the health check: it could not act whatever failed. The note says why, as its condition.",
+    "Evaluate",
+    "Regards the health check: it could not act on any failure. The note says why, as its condition.",
 )
 REMEDIATION_UNSERVED: Final = EventReason(
     "RemediationUnserved",
     EventType.WARNING,
-    "Judge",
-    "Regards the health check: it asked for a remediation that nobody has taken up for 2 minutes.",
+    "Evaluate",
+    "Regards the health check: no controller has started its remediation for 2 minutes.",
 )
 RECOVERY_STARTED: Final = EventReason(
     "RecoveryStarted",
     EventType.NORMAL,
     "Recover",
-    "The node is well again, and what its check names as recovery has begun.",
+    "The node is healthy again, and the recovery that its check names has started.",
 )
 RECOVERY_SUCCEEDED: Final = EventReason(
-    "RecoverySucceeded", EventType.NORMAL, "Recover", "The recovery says that it has succeeded."
+    "RecoverySucceeded", EventType.NORMAL, "Recover", "The recovery reports that it has succeeded."
 )
 RECOVERY_FAILED: Final = EventReason(
     "RecoveryFailed",
@@ -128,103 +134,128 @@ RECOVERY_WITHDRAWN: Final = EventReason(
     "RecoveryWithdrawn",
     EventType.NORMAL,
     "Recover",
-    "The recovery is gone before it succeeded: the node failed again, or somebody deleted it.",
+    "The recovery was deleted before it succeeded: the node failed again, or a user deleted it.",
 )
-HUMAN_CONFIRMED_OFF: Final = EventReason(
-    "HumanConfirmedOff", EventType.WARNING, "Fence", "A person vouched that the node is down (evidence E5)."
+OPERATOR_CONFIRMED_OFF: Final = EventReason(
+    "OperatorConfirmedOff",
+    EventType.WARNING,
+    "Fence",
+    "An operator confirmed that the node is down (evidence E5).",
 )
 POWER_OFF_REQUESTED: Final = EventReason(
-    "PowerOffRequested", EventType.WARNING, "Fence", "Our hold was placed on the node's host: it goes off."
+    "PowerOffRequested",
+    EventType.WARNING,
+    "Fence",
+    "Nodemend placed its power-off request on the node's host: metal3 powers it off.",
 )
 POWER_OFF_CONFIRMED: Final = EventReason(
     "PowerOffConfirmed",
     EventType.WARNING,
     "Fence",
-    "The host was seen to go off under our hold, and the node is silent (evidence E1).",
+    "The host went off after Nodemend's power-off request, and the node is silent (evidence E1).",
 )
 POWER_ON_REQUESTED: Final = EventReason(
-    "PowerOnRequested", EventType.NORMAL, "Recover", "Our hold was taken off the node's host."
+    "PowerOnRequested",
+    EventType.NORMAL,
+    "Recover",
+    "Nodemend cleared its power-off request on the node's host.",
 )
-POWER_NOT_BACK: Final = EventReason(
-    "PowerNotBack",
+POWER_NOT_RESTORED: Final = EventReason(
+    "PowerNotRestored",
     EventType.WARNING,
     "Close",
-    "The remediation has ended, and the host that it had switched off has not been seen on again.",
+    "The remediation has ended, and the host that it powered off has not reported on again.",
 )
 NODE_RESTORED: Final = EventReason(
     "NodeRestored",
     EventType.NORMAL,
     "Recover",
-    "A Node was deleted to release its workloads, and is there again; it got back what the note names.",
+    "A Node was deleted to release its workloads, and exists again; Nodemend restored on it what the note"
+    " names.",
 )
 NODE_NOT_RESTORED: Final = EventReason(
     "NodeNotRestored",
     EventType.WARNING,
     "Recover",
-    "A Node was deleted to release its workloads, and what the note names was not given back to another.",
+    "A Node was deleted to release its workloads, and Nodemend could not restore what the note names.",
 )
 DELEGATE_CREATED: Final = EventReason(
-    "StandInMade",
+    "DelegateCreated",
     EventType.NORMAL,
     "Request",
-    "Regards one of CAPM3's remediations: one of ours, of the same name, carries it out.",
+    "Regards one of CAPM3's remediations: a Metal3Remediation of nodemend.io with the same name is its"
+    " delegate, and carries it out.",
 )
 DELEGATE_DELETED: Final = EventReason(
-    "StandInWithdrawn",
+    "DelegateDeleted",
     EventType.NORMAL,
     "Withdraw",
-    "Regards one of CAPM3's remediations: ours, which carried it out, is taken back. The note says why.",
+    "Regards one of CAPM3's remediations: Nodemend deletes its delegate. The note says why.",
 )
-POWER_OFF_ORPHANED: Final = EventReason(
-    "HoldLeftBehind",
+POWER_OFF_REQUEST_LEFT_BEHIND: Final = EventReason(
+    "PowerOffRequestLeftBehind",
     EventType.WARNING,
     "Recover",
-    "Regards the host: it is held off for a remediation that is gone. The note says what is done about it.",
+    "Regards the host: it has a power-off request for a remediation that no longer exists. The note says"
+    " whether Nodemend clears it.",
 )
 POWER_CYCLE_FAILED: Final = EventReason(
     "PowerCycleFailed",
     EventType.WARNING,
     "Escalate",
-    "One attempt has failed; the note says at what. It is tried again after a pause.",
+    "One attempt has failed; the note says why. Nodemend tries again after a pause.",
 )
 REMEDIATION_FAILED: Final = EventReason(
     "RemediationFailed",
     EventType.WARNING,
     "Escalate",
-    "All attempts have failed; the note says what a person should do.",
+    "All attempts have failed; the note says what an operator should do.",
 )
 HOST_MARKED_UNHEALTHY: Final = EventReason(
-    "HostMarkedUnhealthy", EventType.WARNING, "Escalate", "The host is not picked for another machine."
-)
-MACHINE_REPLACEMENT: Final = EventReason(
-    "MachineHandedOver",
+    "HostMarkedUnhealthy",
     EventType.WARNING,
     "Escalate",
-    "Power cycles did not help; the machine's owner was asked to replace it. Its host stays off.",
+    "Nodemend marked the host, so that metal3 does not pick it for another machine.",
 )
-SELF_FENCING_ASKED: Final = EventReason(
-    "SelfFencingAsked", EventType.WARNING, "Fence", "The node's Lease with us asks it to reset itself."
+MACHINE_REPLACEMENT_REQUESTED: Final = EventReason(
+    "MachineReplacementRequested",
+    EventType.WARNING,
+    "Escalate",
+    "Power cycles did not help; Nodemend requested a replacement from the Machine's owner. The host stays"
+    " off.",
 )
-BOOT_PROVEN_OVER: Final = EventReason(
-    "BootProvenOver",
-    EventType.NORMAL,
-    "Fence",
-    "Enough time has passed under the marker: the watchdog has reset the node, wherever it is.",
-)
-NEW_BOOT_SEEN: Final = EventReason(
-    "NewBootSeen", EventType.NORMAL, "Fence", "The node reports a new boot: the one that was marked is over."
-)
-MARKER_TAKEN_OFF: Final = EventReason(
-    "MarkerTakenOff", EventType.NORMAL, "Recover", "Nothing asks for the node's end any more."
-)
-EVIDENCE_REVOKED: Final = EventReason(
-    "EvidenceVoided",
+SELF_FENCING_REQUESTED: Final = EventReason(
+    "SelfFencingRequested",
     EventType.WARNING,
     "Fence",
-    "Recorded evidence no longer stands; nothing is released on it.",
+    "Nodemend set the marker on the agent's Lease: the node must reset itself.",
+)
+BOOT_END_PROVEN: Final = EventReason(
+    "BootEndProven",
+    EventType.NORMAL,
+    "Fence",
+    "Enough time has passed under the marker: the watchdog has reset the node, even if it is isolated.",
+)
+NEW_BOOT_OBSERVED: Final = EventReason(
+    "NewBootObserved",
+    EventType.NORMAL,
+    "Fence",
+    "The node reports a new boot: the one that was marked is over.",
+)
+MARKER_REMOVED: Final = EventReason(
+    "MarkerRemoved", EventType.NORMAL, "Recover", "Nodemend removed the marker from the agent's Lease."
+)
+EVIDENCE_REVOKED: Final = EventReason(
+    "EvidenceRevoked",
+    EventType.WARNING,
+    "Fence",
+    "Recorded evidence is no longer valid; nothing is released on it.",
 )
 RELEASE_STARTED: Final = EventReason(
-    "ReleaseStarted", EventType.WARNING, "Release", "The out-of-service taint was put on the node."
+    "ReleaseStarted",
+    EventType.WARNING,
+    "Release",
+    "Nodemend set the out-of-service taint on the node, or deleted the Node.",
 )
 WORKLOADS_RELEASED: Final = EventReason(
     "WorkloadsReleased", EventType.NORMAL, "Release", "The node's pods and volumes are gone from it."
@@ -233,14 +264,14 @@ OUT_OF_SERVICE_TAINT_REMOVED: Final = EventReason(
     "OutOfServiceTaintRemoved",
     EventType.NORMAL,
     "Recover",
-    "The out-of-service taint was taken off the node.",
+    "Nodemend removed the out-of-service taint from the node.",
 )
 NODE_CONTRADICTED_EVIDENCE: Final = EventReason(
     "NodeContradictedEvidence",
     EventType.WARNING,
     "Recover",
-    "After the release had begun the boot that was vouched to be down gave a sign of life, or nobody could"
-    " say any more that it was down: its workloads may run twice.",
+    "After the release had started, the boot that was proven to be down was alive, or its evidence was no"
+    " longer valid: its workloads may run twice.",
 )
 REMEDIATION_SUCCEEDED: Final = EventReason(
     "RemediationSucceeded", EventType.NORMAL, "Close", "The node is back on a new boot, or its Node is gone."
@@ -255,8 +286,8 @@ POLICY_NOT_PROVEN: Final = EventReason(
     "AdmissionPolicyNotProven",
     EventType.WARNING,
     "Hold",
-    "Regards a ValidatingAdmissionPolicy of ours: it is not in force, or nobody can tell; the note says why."
-    " Until it is proven nothing irreversible begins, and the signer signs nothing.",
+    "Regards one of Nodemend's ValidatingAdmissionPolicies: it is not in force, or that is unknown; the note"
+    " says why. Until it is proven nothing irreversible starts, and the signer signs nothing.",
 )
 
 EVENT_REASONS: Final = (
@@ -270,8 +301,8 @@ EVENT_REASONS: Final = (
     ORDER_EXPIRED,
     REMEDIATION_STARTED,
     REMEDIATION_WITHDRAWN,
-    ASKING_SETTLED,
-    ANNOTATION_IGNORED,
+    REMEDIATION_ANNOTATION_CLEARED,
+    REMEDIATION_ANNOTATION_IGNORED,
     REMEDIATION_ESCALATED,
     REMEDIATION_HELD,
     STILL_HELD,
@@ -282,24 +313,24 @@ EVENT_REASONS: Final = (
     RECOVERY_SUCCEEDED,
     RECOVERY_FAILED,
     RECOVERY_WITHDRAWN,
-    HUMAN_CONFIRMED_OFF,
+    OPERATOR_CONFIRMED_OFF,
     POWER_OFF_REQUESTED,
     POWER_OFF_CONFIRMED,
     POWER_ON_REQUESTED,
-    POWER_NOT_BACK,
+    POWER_NOT_RESTORED,
     NODE_RESTORED,
     NODE_NOT_RESTORED,
     DELEGATE_CREATED,
     DELEGATE_DELETED,
-    POWER_OFF_ORPHANED,
+    POWER_OFF_REQUEST_LEFT_BEHIND,
     POWER_CYCLE_FAILED,
     REMEDIATION_FAILED,
     HOST_MARKED_UNHEALTHY,
-    MACHINE_REPLACEMENT,
-    SELF_FENCING_ASKED,
-    BOOT_PROVEN_OVER,
-    NEW_BOOT_SEEN,
-    MARKER_TAKEN_OFF,
+    MACHINE_REPLACEMENT_REQUESTED,
+    SELF_FENCING_REQUESTED,
+    BOOT_END_PROVEN,
+    NEW_BOOT_OBSERVED,
+    MARKER_REMOVED,
     EVIDENCE_REVOKED,
     RELEASE_STARTED,
     WORKLOADS_RELEASED,

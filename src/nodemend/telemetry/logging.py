@@ -13,7 +13,6 @@ from enum import StrEnum
 from typing import Any, Final, Protocol, TextIO, cast
 
 import msgspec
-import structlog
 
 from nodemend.telemetry.printable import printable
 
@@ -119,6 +118,9 @@ def open_log(
     wall: Callable[[], datetime],
 ) -> Log:
     """A log whose every line has the `fixed` fields (program, version, identity)."""
+    # An agent writes the same lines through PlainLog, and has no megabytes to spare for structlog and rich.
+    import structlog  # noqa: PLC0415
+
     console = stream.is_terminal if form is LogForm.AUTO else form is LogForm.CONSOLE
     render = console_line if console else json_line
 

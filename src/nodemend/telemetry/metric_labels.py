@@ -12,10 +12,10 @@ REMEDIATOR: Final = "remediator"
 SIGNER: Final = "signer"
 
 # `verdict`, in addition to steps, requests and hold reasons
-WITHDRAW_ORPHAN: Final = "WithdrawOrphan"
+DELETE_ORPHAN: Final = "DeleteOrphan"
 OVERRIDE: Final = "Override"
 ORDER: Final = "Order"
-ORDER_LAPSED: Final = "OrderLapsed"
+ORDER_EXPIRED: Final = "OrderExpired"
 
 # `outcome` of a reconcile, in addition to the outcomes that it returns
 CRASHED: Final = "Crashed"
@@ -24,7 +24,7 @@ CRASHED: Final = "Crashed"
 OFF: Final = "off"
 ON: Final = "on"
 
-# `for_good` of a failed power cycle: `yes` if it is not tried again
+# `permanent` of a failed power cycle: `yes` if it is not tried again
 YES: Final = "yes"
 NO: Final = "no"
 
@@ -34,7 +34,7 @@ PHASE_FAILED: Final = "failed"
 
 # `outcome` of a power-off request whose remediation no longer exists
 KEPT: Final = "kept"
-GIVEN_BACK: Final = "given_back"
+CLEARED: Final = "cleared"
 
 # `state` of an agent
 REPORTING: Final = "reporting"

@@ -12,7 +12,7 @@ Base units, `_total` on counters. No node name on a counter or a histogram; only
 special now.
 """
 
-from collections import Counter as Tally
+from collections import Counter as Counts
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -165,11 +165,14 @@ class MetricName:
 
 
 BUILD_INFO: Final = MetricName(
-    "nodemend_build_info", MetricKind.GAUGE, "Always 1; the labels say what runs.", ("program", "version")
+    "nodemend_build_info",
+    MetricKind.GAUGE,
+    "Always 1; the labels have the program and its version.",
+    ("program", "version"),
 )
 LEADER: Final = MetricName("nodemend_leader", MetricKind.GAUGE, "1 while this replica leads, else 0.")
 EPOCH: Final = MetricName(
-    "nodemend_epoch", MetricKind.GAUGE, "The epoch of this replica's last leadership; 0 before the first."
+    "nodemend_epoch", MetricKind.GAUGE, "The epoch of this replica's last leader term; 0 before the first."
 )
 CAN_SIGN: Final = MetricName(
     "nodemend_can_sign",
@@ -180,34 +183,34 @@ CAN_SIGN: Final = MetricName(
 CACHE_STALENESS: Final = MetricName(
     "nodemend_cache_staleness_seconds",
     MetricKind.GAUGE,
-    "Seconds since the view of a resource was last known to be true; +Inf before its first complete list.",
+    "Seconds since the cache of a resource was last known to be current; +Inf before its first full list.",
     ("resource",),
 )
 UNREADABLE_OBJECTS: Final = MetricName(
     "nodemend_unreadable_objects",
     MetricKind.GAUGE,
-    "Objects that say what this version does not know, and that are therefore left alone.",
+    "Objects that this version cannot interpret, and therefore leaves alone.",
     ("resource",),
 )
 NODES: Final = MetricName(
-    "nodemend_nodes", MetricKind.GAUGE, "Targets of a health check by where they stand.", ("check", "state")
+    "nodemend_nodes", MetricKind.GAUGE, "Targets of a health check, by state.", ("check", "state")
 )
 CHECK_STALLED: Final = MetricName(
     "nodemend_check_stalled",
     MetricKind.GAUGE,
-    "1 for each check of nodes that could not act whatever failed, with the reason of its condition Stalled.",
+    "1 for each check of nodes that could not act on any failure, with the reason of its condition Stalled.",
     ("check", "reason"),
 )
 CHECK_OVERLAPPING: Final = MetricName(
     "nodemend_check_overlapping",
     MetricKind.GAUGE,
-    "1 while a check of nodes selects nodes that another check has, else 0.",
+    "1 while a check of nodes selects nodes that another check watches, else 0.",
     ("check",),
 )
 UNSERVED: Final = MetricName(
     "nodemend_remediations_unserved",
     MetricKind.GAUGE,
-    "Remediations that a health check asked for, and that nobody has taken up.",
+    "Remediations that a health check created, and that no controller has started.",
     ("check",),
 )
 AGENTS: Final = MetricName(
@@ -219,126 +222,130 @@ AGENTS: Final = MetricName(
 RECOVERIES: Final = MetricName(
     "nodemend_recoveries",
     MetricKind.GAUGE,
-    "Recoveries that a health check owes or has begun, by where they stand.",
+    "Pending or started recoveries of a health check, by phase.",
     ("check", "phase"),
 )
 REMEDIATIONS_IN_FLIGHT: Final = MetricName(
     "nodemend_remediations_in_flight",
     MetricKind.GAUGE,
-    "Remediations that are not over, by where they stand.",
+    "Remediations that are not over, by phase.",
     ("kind", "phase"),
 )
 REMEDIATION_HELD_SINCE: Final = MetricName(
     "nodemend_remediation_held_since_timestamp_seconds",
     MetricKind.GAUGE,
-    "When this leader first saw the remediation held for this reason, and whether the node's workloads are"
-    " released (yes, no). There only while it is held.",
+    "Time at which this leader first observed the remediation held for this reason, and whether the node's"
+    " workloads are released (yes, no). Present only while it is held.",
     ("kind", "namespace", "name", "reason", "released"),
 )
 REMEDIATION_FAILED: Final = MetricName(
     "nodemend_remediation_failed",
     MetricKind.GAUGE,
-    "1 for each remediation that has failed for good and is still there: a person is needed.",
+    "1 for each remediation that has failed permanently and still exists: an operator must act.",
     ("kind", "namespace", "name"),
 )
 EVIDENCE_CONTRADICTED: Final = MetricName(
     "nodemend_evidence_contradicted_timestamp_seconds",
     MetricKind.GAUGE,
-    "When this leader last saw that the old boot of a node ran after its workloads were released.",
+    "Time at which this leader last observed that the old boot of a node ran after its workloads were"
+    " released.",
     ("kind", "namespace", "name"),
 )
 PHASE_DURATION: Final = MetricName(
     "nodemend_phase_duration_seconds",
     MetricKind.HISTOGRAM,
-    "How long remediations were in a phase, if this leader saw it whole; done, or failed with the attempt.",
+    "Time that remediations spent in a phase, if this leader observed all of it; done, or failed with the"
+    " attempt.",
     ("kind", "phase", "result"),
 )
 POWER_SWITCHES: Final = MetricName(
     "nodemend_power_switches_total",
     MetricKind.COUNTER,
-    "Hosts asked to go off (our hold was placed) or on (it was taken off again).",
+    "Power-off requests that Nodemend placed on hosts (off) and cleared again (on).",
     ("to",),
 )
 POWER_CYCLE_FAILURES: Final = MetricName(
     "nodemend_power_cycle_failures_total",
     MetricKind.COUNTER,
-    "Attempts at a power cycle that have failed, by what at; whether it was given up for good.",
-    ("reason", "for_good"),
+    "Failed power-cycle attempts, by the reason, and whether no further attempt follows.",
+    ("reason", "permanent"),
 )
 HOST_HELD_SINCE: Final = MetricName(
     "nodemend_host_held_since_timestamp_seconds",
     MetricKind.GAUGE,
-    "When this leader first saw our hold on the host, and for which remediation; none where that is gone.",
+    "Time at which this leader first observed Nodemend's power-off request on the host, and its remediation;"
+    " the remediation is empty if it no longer exists.",
     ("namespace", "host", "remediation"),
 )
 HOST_UNHEALTHY: Final = MetricName(
     "nodemend_host_unhealthy",
     MetricKind.GAUGE,
-    "1 for each host that we marked unhealthy, until somebody takes the mark off.",
+    "1 for each host that Nodemend marked unhealthy, until a user removes the mark.",
     ("namespace", "host"),
 )
-POWER_OFFS_ORPHANED: Final = MetricName(
-    "nodemend_holds_left_behind_total",
+POWER_OFF_REQUESTS_LEFT_BEHIND: Final = MetricName(
+    "nodemend_power_off_requests_left_behind_total",
     MetricKind.COUNTER,
-    "Sightings of a hold of ours whose remediation is gone: it was taken off (given_back), or kept.",
+    "Observations of a power-off request of Nodemend whose remediation no longer exists: Nodemend cleared it"
+    " (cleared), or kept it.",
     ("outcome",),
 )
 GUARD_CLOSED: Final = MetricName(
     "nodemend_guard_closed",
     MetricKind.GAUGE,
-    "1 while nothing may begin under a health check, with the reason; 0 and no reason while it may.",
+    "1 while a health check may start no remediation, with the reason; 0 and no reason while it may.",
     ("check", "reason"),
 )
 GUARD_USED: Final = MetricName(
     "nodemend_guard_used_nodes",
     MetricKind.GAUGE,
-    "Targets that are not healthy where a limit counts them: in a check, a cluster or a failure domain.",
+    "Unhealthy count in a scope that has a limit: a check, a cluster or a failure domain.",
     ("controller", "scope", "name"),
 )
 GUARD_LIMIT: Final = MetricName(
     "nodemend_guard_limit_nodes",
     MetricKind.GAUGE,
-    "So many that are not healthy close the guard there.",
+    "Unhealthy count at which the guard closes in that scope.",
     ("controller", "scope", "name"),
 )
 REMEDIATIONS_STARTED: Final = MetricName(
     "nodemend_remediations_started_total",
     MetricKind.COUNTER,
-    "Remediations begun, by kind; OwnerRemediation or MachineDeletion for machines without a template.",
+    "Started remediations, by kind; OwnerRemediation or MachineDeletion for machines without a template.",
     ("check", "kind"),
 )
 TIME_TO_START: Final = MetricName(
     "nodemend_time_to_start_seconds",
     MetricKind.HISTOGRAM,
-    "From when it was first seen that something is wrong to the beginning of the first remedy.",
+    "Seconds from the first observation of a failure to the start of the first remedy.",
     ("check",),
 )
 DECISIONS: Final = MetricName(
     "nodemend_decisions_total",
     MetricKind.COUNTER,
-    "Verdicts, steps taken and holds, by the controller that came to them.",
+    "Verdicts, steps and holds, by controller.",
     ("controller", "verdict"),
 )
 API_REQUESTS: Final = MetricName(
     "nodemend_api_requests_total",
     MetricKind.COUNTER,
-    "Requests to the API server by status code; unsent and unanswered are those that got none.",
+    "Requests to the API server by status code; unsent or unanswered for requests without one.",
     ("verb", "resource", "outcome"),
 )
 RECONCILE_DURATION: Final = MetricName(
     "nodemend_reconcile_duration_seconds",
     MetricKind.HISTOGRAM,
-    "How long one reconcile took.",
+    "Duration of one reconcile.",
     ("controller",),
 )
 RECONCILE_OUTCOMES: Final = MetricName(
     "nodemend_reconciles_total",
     MetricKind.COUNTER,
-    "Reconciles by how they ended: Done, RequeueAfter, Retry, or Crashed.",
+    "Reconciles by outcome: Done, RequeueAfter, Retry, or Crashed.",
     ("controller", "outcome"),
 )
 QUEUE_DEPTH: Final = MetricName(
-    "nodemend_queue_depth", MetricKind.GAUGE, "Keys that wait for their reconcile.", ("controller",)
+    "nodemend_queue_depth", MetricKind.GAUGE, "Keys that wait for a reconcile.", ("controller",)
 )
 PAUSED: Final = MetricName(
     "nodemend_paused", MetricKind.GAUGE, "1 while the RemediationPolicy has a pause, else 0."
@@ -346,7 +353,7 @@ PAUSED: Final = MetricName(
 PAUSED_WITHOUT_END: Final = MetricName(
     "nodemend_paused_without_end",
     MetricKind.GAUGE,
-    "1 for each pause that only a person ends: of a check, or, with no name, of the whole cluster.",
+    "1 for each pause that only a user ends: of a check, or, with no name, of the whole cluster.",
     ("check",),
 )
 MODE: Final = MetricName(
@@ -358,19 +365,19 @@ MODE: Final = MetricName(
 EVENTS: Final = MetricName(
     "nodemend_events_total",
     MetricKind.COUNTER,
-    "Kubernetes events by what became of them: written, or the reason why they were dropped.",
+    "Kubernetes events by outcome: written, or the reason why they were dropped.",
     ("outcome",),
 )
 WORKLOAD_CLUSTERS: Final = MetricName(
     "nodemend_workload_clusters",
     MetricKind.GAUGE,
-    "Workload clusters whose Nodes are looked at, by how they are seen: seen, not_vouched_for, out_of_reach.",
+    "Workload clusters whose Nodes Nodemend watches, by visibility: seen, not_vouched_for, out_of_reach.",
     ("state",),
 )
 ADMISSION_POLICY_ACTIVE: Final = MetricName(
     "nodemend_admission_policy_in_force",
     MetricKind.GAUGE,
-    "1 for an admission policy of ours that is proven to be in force, 0 while it is not, or nobody knows.",
+    "1 for a proven admission policy of Nodemend, 0 while it is not in force, or while that is unknown.",
     ("policy",),
 )
 
@@ -396,7 +403,7 @@ METRIC_NAMES: Final = (
     POWER_CYCLE_FAILURES,
     HOST_HELD_SINCE,
     HOST_UNHEALTHY,
-    POWER_OFFS_ORPHANED,
+    POWER_OFF_REQUESTS_LEFT_BEHIND,
     GUARD_CLOSED,
     GUARD_USED,
     GUARD_LIMIT,
@@ -444,7 +451,7 @@ class Metrics:
         self.phase_seconds = _histogram(PHASE_DURATION, registry, _LONG_BUCKETS)
         self.power_switches = _counter(POWER_SWITCHES, registry)
         self.power_cycle_failures = _counter(POWER_CYCLE_FAILURES, registry)
-        self.orphaned_power_offs = _counter(POWER_OFFS_ORPHANED, registry)
+        self.power_off_requests_left_behind = _counter(POWER_OFF_REQUESTS_LEFT_BEHIND, registry)
         self.api_requests = _counter(API_REQUESTS, registry)
         self.admission_policy_active = _gauge(ADMISSION_POLICY_ACTIVE, registry)
         self.reconciles = _counter(RECONCILE_OUTCOMES, registry)
@@ -560,7 +567,7 @@ class Readings(Collector):
             yield _family(WORKLOAD_CLUSTERS, {(state,): float(count) for state, count in states})
 
     def _in_flight(self) -> dict[tuple[str, ...], float]:
-        counts = Tally((kind, phase) for kind, phases in self._phases.items() for phase in phases())
+        counts = Counts((kind, phase) for kind, phases in self._phases.items() for phase in phases())
         return {key: float(count) for key, count in counts.items()}
 
     def _held_since(self) -> dict[tuple[str, ...], float]:

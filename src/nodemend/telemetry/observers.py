@@ -7,17 +7,20 @@ Liveness and readiness of this process, as far as its own parts can show.
 
 import traceback
 from collections.abc import Callable
-from typing import ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from nodemend.telemetry import metric_labels
 from nodemend.telemetry.logging import Log
-from nodemend.telemetry.metrics import Metrics
+
+# An agent uses HealthChecks alone, and has no megabytes to spare for prometheus_client.
+if TYPE_CHECKING:
+    from nodemend.telemetry.metrics import Metrics
 
 
 class ElectionTelemetry:
     """Never raises."""
 
-    def __init__(self, log: Log, metrics: Metrics) -> None:
+    def __init__(self, log: Log, metrics: "Metrics") -> None:
         self._log = log
         self._metrics = metrics
         metrics.leader.set(0)
@@ -86,7 +89,7 @@ class Outcome(Protocol):
 class LoopTelemetry:
     """For the loop of one controller. Never raises."""
 
-    def __init__(self, controller: str, log: Log, metrics: Metrics) -> None:
+    def __init__(self, controller: str, log: Log, metrics: "Metrics") -> None:
         self._controller = controller
         self._log = log
         self._reconciles = metrics.reconciles
@@ -116,7 +119,7 @@ class LoopTelemetry:
         )
 
     def overflowed(self) -> None:
-        self._log.warning("queue was full, everything is asked for again", controller=self._controller)
+        self._log.warning("queue was full, every key is queued again", controller=self._controller)
 
 
 def _frames(error: Exception) -> str:

@@ -14,7 +14,7 @@ from nodemend.kube.request import Method, Request
 from simulation.network import Fate
 from tests.simulation.checks.recoveries import RecoveryInvariants
 from tests.simulation.checks.world import CHECK, FOREIGN, MACHINE, SPACE, ChecksWorld
-from tests.simulation.settling import InvariantBrokenError
+from tests.simulation.convergence import InvariantBrokenError
 
 READ_WITHIN: Final = 15.0
 LATEST_ARRIVAL: Final = 61.0

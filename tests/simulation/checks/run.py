@@ -13,7 +13,7 @@ from tests.simulation.checks.faults import FAULTS_CEASE, FaultRates, Faults
 from tests.simulation.checks.invariants import Invariants
 from tests.simulation.checks.recoveries import Switcher
 from tests.simulation.checks.world import ChecksWorld
-from tests.simulation.settling import InvariantBrokenError, nothing_failed_unseen, settle
+from tests.simulation.convergence import InvariantBrokenError, nothing_failed_unseen, settle
 
 SETTLED_BY: Final = FAULTS_CEASE + 900.0
 

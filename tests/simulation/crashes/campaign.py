@@ -15,12 +15,12 @@ from typing import Final
 
 from simulation.network import CrashPoint
 from tests.simulation.checks.world import Crew
+from tests.simulation.convergence import InvariantBrokenError
 from tests.simulation.crashes.annotation_flows import ANNOTATION_FLOWS
 from tests.simulation.crashes.flow import Flow
 from tests.simulation.crashes.machine_flows import MACHINE_FLOWS
 from tests.simulation.crashes.node_flows import NODE_FLOWS
 from tests.simulation.crashes.run import ALONE, PAIR, Crash, FlowFailedError, Played, play
-from tests.simulation.settling import InvariantBrokenError
 
 FLOWS: Final = {flow.name: flow for flow in (*NODE_FLOWS, *MACHINE_FLOWS, *ANNOTATION_FLOWS)}
 CREWS: Final = {"the same goes on": ALONE, "another takes over": PAIR}

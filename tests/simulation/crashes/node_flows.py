@@ -121,10 +121,10 @@ def _deselect(world: ChecksWorld) -> Iterator[Wanted]:
 def _storm(world: ChecksWorld) -> Iterator[Wanted]:
     for node in (SICK, "bare-2"):
         world.report(node, "Unknown")
-    yield lambda: _storm_state(world) == "Raging" and verdict(world) == "Held"
+    yield lambda: _storm_state(world) == "StormActive" and verdict(world) == "Held"
     for node in (SICK, "bare-2"):
         world.report(node, "True")
-    yield lambda: _storm_state(world) == "Calm" and not verdict(world)
+    yield lambda: _storm_state(world) == "NoStorm" and not verdict(world)
 
 
 def _pause(world: ChecksWorld) -> Iterator[Wanted]:

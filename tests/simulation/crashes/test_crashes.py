@@ -34,7 +34,7 @@ class Forgetful(Account):
         return super().handle(request)
 
 
-def test_a_checker_that_remembers_its_deed_in_memory_alone_is_caught() -> None:
+def test_a_checker_that_keeps_an_action_only_in_memory_is_caught() -> None:
     flow = FLOWS["the next remedy after one that failed"]
     wanted = play(flow, PAIR, account=Forgetful)
     given_up = next(number for number, write in enumerate(wanted.writes, 1) if write.startswith("DELETE"))

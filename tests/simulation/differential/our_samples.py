@@ -98,10 +98,10 @@ def _remediation_status(random: Random) -> Document:
 
 
 def _bad_remediation(random: Random) -> Document:
-    word = _token(Random(1))
+    confirmation = _token(Random(1))
     return random.choice(
         (
-            {"spec": {"confirmation": {**word, "by": ""}}},
+            {"spec": {"confirmation": {**confirmation, "by": ""}}},
             {"spec": {"confirmation": {"by": "carol"}}},
             {"spec": {"confirmation": "yes"}},
             {"spec": {"instructions": "x" * 4097}},
@@ -245,11 +245,11 @@ def _template(random: Random) -> Document:
 
 
 def _bad_template(random: Random) -> Document:
-    word = _token(Random(1))
+    confirmation = _token(Random(1))
     return random.choice(
         (
             {"spec": {"template": {"spec": {"instructions": 7}}}},
-            {"spec": {"template": {"spec": {"confirmation": word}}}},
+            {"spec": {"template": {"spec": {"confirmation": confirmation}}}},
             {"spec": {"template": "none"}},
             {"metadata": random.choice(BAD_METADATA)},
         )

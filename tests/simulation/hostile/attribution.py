@@ -13,7 +13,7 @@ from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Method, Request
 from simulation.cluster.machines import Machine
 from simulation.cluster.world import World
-from tests.simulation.settling import InvariantBrokenError
+from tests.simulation.convergence import InvariantBrokenError
 from tests.simulation.walking_path.invariants import is_ours
 
 Object = dict[str, Any]

@@ -3,8 +3,8 @@
 from typing import Final
 
 from tests.simulation.hostile.endpoint import Between
+from tests.simulation.hostile.fault_context import Around
 from tests.simulation.hostile.kinds import Kind
-from tests.simulation.hostile.surroundings import Around
 
 BEHIND: Final = (3.0, 8.0, 15.0, 30.0)
 

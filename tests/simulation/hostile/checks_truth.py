@@ -9,9 +9,9 @@ from simulation.cluster.direct import Object
 from simulation.network import Fate
 from tests.simulation.checks.invariants import Invariants
 from tests.simulation.checks.world import MACHINE, SPACE, ChecksWorld
+from tests.simulation.convergence import InvariantBrokenError
+from tests.simulation.hostile.fault_context import CANARY
 from tests.simulation.hostile.policies import Policies
-from tests.simulation.hostile.surroundings import CANARY
-from tests.simulation.settling import InvariantBrokenError
 
 MAY_BE_UNDONE = 5
 """Starts and ends that a restore may have undone, each of which may be repeated."""

@@ -6,8 +6,8 @@ from typing import Final
 
 from simulation.processes import HostClock
 from simulation.scheduler import Scheduler
+from tests.simulation.hostile.fault_context import Around
 from tests.simulation.hostile.kinds import Counts, Kind
-from tests.simulation.hostile.surroundings import Around
 
 APART: Final = (-3600.0, -600.0, -180.0, -45.0, 45.0, 180.0, 600.0, 3600.0)
 

@@ -9,8 +9,8 @@ from simulation.metal3.introductions import MACHINE, METAL3_MACHINE, owned_by
 from simulation.metal3.rack import NAMESPACE, Rack, address, secret_for
 from simulation.processes import HostClock, SimulatedProcess
 from tests.simulation.checks import world as checks
+from tests.simulation.hostile.fault_context import Around
 from tests.simulation.hostile.kinds import Kind
-from tests.simulation.hostile.surroundings import Around
 
 FAR: Final = "far-1"
 """Name of its Machine, of its host, and of the remediation that is requested for it."""

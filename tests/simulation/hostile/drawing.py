@@ -7,8 +7,8 @@ from random import Random
 from typing import Final
 
 from simulation.request_log import RequestDigests
+from tests.simulation.hostile.fault_context import Around
 from tests.simulation.hostile.kinds import Kind
-from tests.simulation.hostile.surroundings import Around
 
 SHARE: Final = 0.35
 """Probability of each kind of fault in a seed."""

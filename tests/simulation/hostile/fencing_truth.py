@@ -9,14 +9,14 @@ from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Request
 from simulation.api_server.policies import REMEDIATOR
 from simulation.cluster.machines import Machine
+from tests.simulation.convergence import InvariantBrokenError
 from tests.simulation.hostile.attribution import NODES, Attribution, node_in
+from tests.simulation.hostile.fault_context import CANARY
 from tests.simulation.hostile.policies import Policies
-from tests.simulation.hostile.surroundings import CANARY
-from tests.simulation.settling import InvariantBrokenError
-from tests.simulation.shipped_fencing.invariants import FencingInvariants
+from tests.simulation.self_fencing_nodes.invariants import FencingInvariants
 
 if TYPE_CHECKING:
-    from tests.simulation.shipped_fencing.cluster import Cluster
+    from tests.simulation.self_fencing_nodes.cluster import Cluster
 
 Object = dict[str, Any]
 

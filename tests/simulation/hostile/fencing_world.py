@@ -5,20 +5,20 @@ from random import Random
 from typing import Final
 
 from nodemend.api.resources import SELF_REMEDIATION
-from tests.simulation.fencing.surroundings import BrokenError
+from tests.simulation.convergence import InvariantBrokenError, nothing_failed_unseen
 from tests.simulation.hostile import caches, clocks, outages, rights, versions
 from tests.simulation.hostile.drawing import Only, Plans, Run, begin, has_policies
+from tests.simulation.hostile.external_controllers import ExternalControllers
+from tests.simulation.hostile.fault_context import Around, surround
 from tests.simulation.hostile.fencing_truth import HostileFencingInvariants
 from tests.simulation.hostile.hostile_nodes import HostileNode
 from tests.simulation.hostile.kinds import Counts, Kind
-from tests.simulation.hostile.neighbours import ExternalControllers
 from tests.simulation.hostile.policies import Policies
 from tests.simulation.hostile.restores import Restores
-from tests.simulation.hostile.surroundings import Around, surround
-from tests.simulation.settling import InvariantBrokenError, nothing_failed_unseen
-from tests.simulation.shipped_fencing.cluster import Cluster
-from tests.simulation.shipped_fencing.faults import BEGIN, LASTS, Faults, draw_quality
-from tests.simulation.shipped_fencing.run import lose_one_more, settle
+from tests.simulation.self_fencing.fencing_cluster import BrokenError
+from tests.simulation.self_fencing_nodes.cluster import Cluster
+from tests.simulation.self_fencing_nodes.faults import BEGIN, LASTS, Faults, draw_quality
+from tests.simulation.self_fencing_nodes.run import lose_one_more, settle
 
 NAME: Final = "fencing"
 NODES: Final = 5

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from nodemend.api import well_known
 from nodemend.api.resources import LEASE, NODE
+from tests.simulation.hostile.fault_context import Around
 from tests.simulation.hostile.kinds import Kind
-from tests.simulation.hostile.surroundings import Around
 
 Change = dict[str, Any]
 

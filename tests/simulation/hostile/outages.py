@@ -6,8 +6,8 @@ from typing import Final
 from simulation.metal3.furnishing import CROSSED
 from tests.simulation.beside import SettleBy
 from tests.simulation.hostile.endpoint import brown_out
+from tests.simulation.hostile.fault_context import Around
 from tests.simulation.hostile.kinds import Kind
-from tests.simulation.hostile.surroundings import Around
 
 AWAY: Final = (5.0, 20.0, 60.0, 180.0)
 HOURS: Final = (1.0, 2.0, 3.0)

@@ -17,18 +17,18 @@ import yaml
 from nodemend.api import well_known
 from nodemend.api.admission_policy import AdmissionBinding, AdmissionPolicy
 from nodemend.api.resources import ADMISSION_BINDING, ADMISSION_POLICY, BARE_METAL_HOST, LEASE, Resource
+from nodemend.guard.policies import ALWAYS, OF_SELF_FENCING, Fingerprint
 from nodemend.guard.policy_fingerprint import fingerprint_binding, fingerprint_policy
 from nodemend.guard.policy_proof import Admission, requirement_of_checker, requirement_of_remediator
 from nodemend.guard.shipped_policies import SHIPPED
-from nodemend.safety.guard_holds import PolicyNotInForce
-from nodemend.safety.policies import ALWAYS, OF_SELF_FENCING, Fingerprint, PolicyProblem
+from nodemend.safety.guard_holds import PolicyNotInForce, PolicyProblem
 from simulation.api_server.admission import AdmissionRule, Attempt, Denial, PolicyDenial
 from simulation.api_server.policies import CHECKER, REMEDIATOR
 from simulation.cluster.direct import Object
 from simulation.cluster.foreign_kinds import a_definition
+from tests.simulation.convergence import InvariantBrokenError
+from tests.simulation.hostile.fault_context import Around
 from tests.simulation.hostile.kinds import Counts, Kind
-from tests.simulation.hostile.surroundings import Around
-from tests.simulation.settling import InvariantBrokenError
 
 INSTALL: Final = Path(__file__).parents[3] / "deploy" / "manifests" / "install.yaml"
 KINDS: Final = {"policy": ADMISSION_POLICY, "binding": ADMISSION_BINDING}

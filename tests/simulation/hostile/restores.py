@@ -1,4 +1,4 @@
-"""etcd is restored from a backup, as in `tests/restore`: with revisions used again, or raised.
+"""etcd is restored from a backup, as in `tests/campaigns/restore`: with revisions used again, or raised.
 
 Machines, hosts and users are not restored. Changes that were reverted after the backup are back; an admin
 removes them when all faults end.
@@ -23,8 +23,8 @@ from nodemend.kube.request import Selection
 from simulation.api_server.storage import Snapshot
 from simulation.cluster.world import FOREIGN_TAINT
 from tests.simulation.hostile.attribution import taints_of
+from tests.simulation.hostile.fault_context import Around
 from tests.simulation.hostile.kinds import Kind
-from tests.simulation.hostile.surroundings import Around
 from tests.simulation.hostile.versions import LATER, UNKNOWN
 
 EVERY: Final = 15.0

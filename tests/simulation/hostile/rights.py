@@ -9,8 +9,8 @@ from simulation.api_server.admission import User
 from simulation.api_server.policies import CHECKER
 from simulation.cluster.direct import Direct
 from simulation.cluster.world import Account
+from tests.simulation.hostile.fault_context import Around
 from tests.simulation.hostile.kinds import Kind
-from tests.simulation.hostile.surroundings import Around
 from tests.simulation.hostile.versions import UNKNOWN, unlock
 
 READS: Final[tuple[str, ...]] = (

@@ -15,20 +15,20 @@ from tests.simulation.checks import run as checks
 from tests.simulation.checks.faults import FAULTS_CEASE as CHECKS_CEASE
 from tests.simulation.checks.world import ChecksWorld
 from tests.simulation.hostile import caches, clocks, clusters, outages, rights, two_kinds, versions
-from tests.simulation.hostile.checks_neighbours import CheckedNeighbours
+from tests.simulation.hostile.checks_external_controllers import CheckedNeighbours
 from tests.simulation.hostile.checks_truth import HostileChecksInvariants
 from tests.simulation.hostile.drawing import Only, Plans, Run, begin, has_policies
+from tests.simulation.hostile.external_controllers import ExternalControllers
+from tests.simulation.hostile.fault_context import Around, stand_between, surround
 from tests.simulation.hostile.fencing_world import play_fencing
 from tests.simulation.hostile.hostile_nodes import HostileNode
 from tests.simulation.hostile.kinds import Counts, Kind
-from tests.simulation.hostile.neighbours import ExternalControllers
 from tests.simulation.hostile.policies import Policies
 from tests.simulation.hostile.restores import Restores
 from tests.simulation.hostile.self_fencing import SelfFencing
-from tests.simulation.hostile.surroundings import Around, stand_between, surround
 from tests.simulation.hostile.truth import HostileInvariants, HostilePowerInvariants
 from tests.simulation.power import run as power
-from tests.simulation.shipped_fencing import run as shipped_fencing
+from tests.simulation.self_fencing_nodes import run as shipped_fencing
 from tests.simulation.walking_path import run as walking_path
 from tests.simulation.walking_path.faults import FAULTS_CEASE
 

@@ -10,8 +10,8 @@ from nodemend.api.resources import NODE, SELF_REMEDIATION
 from simulation.api_server.admission import User
 from simulation.cluster.fenced_machine import Rack
 from simulation.cluster.world import Account
+from tests.simulation.hostile.fault_context import Around
 from tests.simulation.hostile.kinds import Kind
-from tests.simulation.hostile.surroundings import Around
 
 NOTICED: Final = 0.1
 """Probability of a request for an unhealthy node at one check."""

@@ -19,13 +19,13 @@ from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Method, Request
 from simulation.cluster.machines import Machine
 from simulation.cluster.world import World
+from tests.simulation.convergence import InvariantBrokenError
 from tests.simulation.hostile.attribution import NODES, Attribution, node_in, taints_of
 from tests.simulation.hostile.clusters import FAR
+from tests.simulation.hostile.fault_context import CANARY
 from tests.simulation.hostile.policies import Policies
-from tests.simulation.hostile.surroundings import CANARY
 from tests.simulation.hostile.versions import LATER
 from tests.simulation.power.invariants import READ_WITHIN, PowerInvariants
-from tests.simulation.settling import InvariantBrokenError
 from tests.simulation.walking_path.invariants import EVIDENCE, Invariants, forgets_evidence, is_ours
 
 Object = dict[str, Any]
@@ -85,7 +85,7 @@ class HostileInvariants(Invariants):
     def restored(self) -> None:
         """Handle a restore of etcd: some counted writes never happened."""
         self._orders.clear()
-        self._released_words.clear()
+        self._released_confirmations.clear()
         self._policies.restored()
         self.note_policy()
         self.attribution.restored()
@@ -216,8 +216,8 @@ class HostilePowerInvariants(HostileInvariants, PowerInvariants):
         """
         if f"/{SELF_REMEDIATION.plural}/" in request.path and forgets_evidence(request):
             uid = msgspec.json.decode(answer.body)["metadata"]["uid"]
-            for word in [one for one in self._released_words if one.startswith(uid)]:
-                del self._released_words[word]
+            for confirmation in [one for one in self._released_confirmations if one.startswith(uid)]:
+                del self._released_confirmations[confirmation]
 
     def _saw_marker(self, user: str, request: Request, _answer: ApiResponse) -> None:
         """Check I4, I5, I9: the writer holds the lock, may start, and the node reported the boot."""

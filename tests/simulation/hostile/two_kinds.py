@@ -7,8 +7,8 @@ from nodemend.api.resources import MANUAL_REMEDIATION, NODE, SELF_REMEDIATION, R
 from simulation.cluster.direct import Object
 from simulation.cluster.machines import Machine
 from simulation.cluster.people import Admin
+from tests.simulation.hostile.fault_context import Around
 from tests.simulation.hostile.kinds import Kind
-from tests.simulation.hostile.surroundings import Around
 
 ELSEWHERE: Final = "default"
 NO_BOOT: Final = "reports no boot ID"

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from nodemend.api import well_known
 from nodemend.api.resources import LEASE, MANUAL_REMEDIATION, METAL3_REMEDIATION, NODE, Resource
+from tests.simulation.hostile.fault_context import Around
 from tests.simulation.hostile.kinds import Kind
-from tests.simulation.hostile.surroundings import Around
 
 LATER: Final = "FutureRemediation nodemend-system/to-come"
 UNKNOWN: Final = "x y/z"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.outage.play import KINDS, play, uplink_away
-from tests.outage.world import Cluster
+from tests.campaigns.outage.play import KINDS, play, uplink_away
+from tests.campaigns.outage.world import Cluster
 
 BY_NAME = {kind.name: kind for kind in KINDS}
 
@@ -13,9 +13,9 @@ BY_NAME = {kind.name: kind for kind in KINDS}
     ("kind", "seed"),
     [("outage-1h", 0), ("outage-1h", 1), ("brown-out-70-of-3", 0), ("brown-out-70-of-5", 0)],
 )
-def test_an_outage_resets_nobody(kind: str, seed: int) -> None:
+def test_an_outage_resets_no_node(kind: str, seed: int) -> None:
     run = play(BY_NAME[kind], seed)
-    assert not run.resets, f"python -m tests.outage --replay {kind}:{seed}"
+    assert not run.resets, f"python -m tests.campaigns.outage --replay {kind}:{seed}"
 
 
 def test_same_seed_same_trace() -> None:
@@ -26,7 +26,7 @@ def test_same_seed_same_trace() -> None:
 @pytest.mark.attack("V4")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("ride_through", "ended"), [(0.0, True), (60.0, False)])
-def test_an_uplink_that_is_away_for_a_minute_is_ridden_out_if_that_is_asked_for(
+def test_a_ride_through_setting_covers_an_uplink_loss_of_one_minute(
     seed: int, ride_through: float, ended: bool
 ) -> None:
     cluster = Cluster(f"uplink {seed}", 12, ride_through=ride_through, sites=3)
@@ -58,7 +58,7 @@ def test_but_no_longer_than_was_published(seed: int) -> None:
         pytest.param(4, id="one has one"),
     ],
 )
-def test_an_outage_for_all_resets_nobody_whose_certificate_ran_out_before(seed: int, bare: int) -> None:
+def test_a_full_outage_resets_no_node_with_an_expired_certificate(seed: int, bare: int) -> None:
     cluster = Cluster(f"certificates {seed}", 5)
     cluster.world.uncertified.update(list(cluster.nodes)[:bare])
     cluster.run(50.0)

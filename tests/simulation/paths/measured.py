@@ -9,7 +9,7 @@ from nodemend.kube.request import Method, collection_path, item_path
 from simulation.cluster.world import Shape, World
 from simulation.scheduler import Scheduler
 from tests.simulation.paths.tracing import MeasuredPath, Tracer
-from tests.simulation.shipped_fencing.cluster import POLICY, QUICK, Cluster
+from tests.simulation.self_fencing_nodes.cluster import POLICY, QUICK, Cluster
 
 FAILS: Final = "node-1"
 SETTLED: Final = 120.0

@@ -10,7 +10,7 @@ from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Request
 from simulation.cluster.world import World
 from simulation.metal3.rack import Rack
-from tests.simulation.power.host_happenings import HANDS, HostHappenings
+from tests.simulation.power.host_faults import HANDS, HostHappenings
 from tests.simulation.walking_path.faults import FAULTS_CEASE
 from tests.simulation.walking_path.invariants import is_ours
 

@@ -21,10 +21,10 @@ from nodemend.api.resources import (
 from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Method, Request, Selection
 from simulation.cluster.world import World
+from tests.simulation.convergence import InvariantBrokenError
 from tests.simulation.power.members import Members
 from tests.simulation.power.reported_boots import ReportedBoots
 from tests.simulation.power.switch_limits import SwitchLimits
-from tests.simulation.settling import InvariantBrokenError
 from tests.simulation.walking_path.invariants import LATEST_ARRIVAL, POLICY_READ_WITHIN, Invariants, is_ours
 
 Object = dict[str, Any]

@@ -11,7 +11,7 @@ from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Request
 from simulation.cluster.world import World
 from simulation.network import Fate
-from tests.simulation.settling import InvariantBrokenError
+from tests.simulation.convergence import InvariantBrokenError
 
 ROLE = "node-role.kubernetes.io/control-plane"
 NODES = "/api/v1/nodes/"

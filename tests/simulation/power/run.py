@@ -10,10 +10,10 @@ from simulation.metal3.rack import Rack
 from simulation.request_log import RequestDigests
 from simulation.scheduler import Scheduler
 from tests.simulation.beside import Beside
+from tests.simulation.convergence import InvariantBrokenError, nothing_failed_unseen, settle
 from tests.simulation.power.faults import HostFaults
 from tests.simulation.power.invariants import PowerInvariants
 from tests.simulation.power.members import ROLE
-from tests.simulation.settling import InvariantBrokenError, nothing_failed_unseen, settle
 from tests.simulation.walking_path.faults import FAULTS_CEASE, FaultRates, Faults
 
 SETTLED_BY = FAULTS_CEASE + 6000.0

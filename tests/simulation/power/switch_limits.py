@@ -22,7 +22,7 @@ from nodemend.kube.request import Method, Request
 from nodemend.safety.limits import LimitSemantics, closed, parse_comparison
 from simulation.cluster.world import World
 from simulation.network import Fate
-from tests.simulation.settling import InvariantBrokenError
+from tests.simulation.convergence import InvariantBrokenError
 
 KUBELET_LEASE: Final = 40.0
 ON_ITS_WAY: Final = 2.0

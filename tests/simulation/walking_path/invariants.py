@@ -24,7 +24,7 @@ from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Method, Request, Selection
 from simulation.cluster.machines import Machine
 from simulation.cluster.world import FOREIGN_TAINT, World
-from tests.simulation.settling import InvariantBrokenError
+from tests.simulation.convergence import InvariantBrokenError
 
 EVIDENCE: Mapping[Resource, tuple[str, ...]] = {MANUAL_REMEDIATION: ("E5",), METAL3_REMEDIATION: ("E1",)}
 """Evidence classes on which each kind releases workloads."""
@@ -44,7 +44,7 @@ class Invariants:
         self.starts: Counter[str] = Counter()
         self.followed = 0
         self._orders: Counter[str] = Counter()
-        self._released_words: Counter[str] = Counter()
+        self._released_confirmations: Counter[str] = Counter()
         self._allowed: list[tuple[float, bool]] = []
         self._world: World | None = None
 
@@ -176,10 +176,12 @@ class Invariants:
         seen = (evidence.get("host") or {}).get("lastUpdated", "")
         # A confirmation that is withdrawn and repeated counts as another one.
         given = remediation["status"]["observedGeneration"] if evidence["class"] == "E5" else ""
-        word = f"{remediation['metadata']['uid']}/{evidence['bootID']}/{seen}{given}"
-        self._released_words[word] += 1
-        if self._released_words[word] > 1:
-            raise InvariantBrokenError(f"I11: {word} was released {self._released_words[word]} times")
+        confirmation = f"{remediation['metadata']['uid']}/{evidence['bootID']}/{seen}{given}"
+        self._released_confirmations[confirmation] += 1
+        if self._released_confirmations[confirmation] > 1:
+            raise InvariantBrokenError(
+                f"I11: {confirmation} was released {self._released_confirmations[confirmation]} times"
+            )
 
     def settled(self) -> None:
         """Check I8 and I14, long after the faults: the world has recovered; Nodemend left nothing behind."""

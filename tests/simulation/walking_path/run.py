@@ -7,7 +7,7 @@ from simulation.cluster.world import Shape, World
 from simulation.request_log import RequestDigests
 from simulation.scheduler import Scheduler
 from tests.simulation.beside import Beside
-from tests.simulation.settling import InvariantBrokenError, nothing_failed_unseen, settle
+from tests.simulation.convergence import InvariantBrokenError, nothing_failed_unseen, settle
 from tests.simulation.walking_path.faults import FAULTS_CEASE, FaultRates, Faults
 from tests.simulation.walking_path.invariants import Invariants
 

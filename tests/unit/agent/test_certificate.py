@@ -1,4 +1,4 @@
-"""When an agent asks for its certificate, and what it does when it gets none."""
+"""The times at which an agent requests its certificate, and its behaviour without one."""
 
 from dataclasses import dataclass, field
 
@@ -46,7 +46,7 @@ def asking(chance: float = 0.0) -> CertificateRequester:
     return CertificateRequester(Chance(chance))
 
 
-def test_without_a_certificate_it_asks_at_once_and_keeps_what_it_gets() -> None:
+def test_without_a_certificate_it_requests_one_at_once_and_keeps_it() -> None:
     machine = asking()
     assert machine.step(FilesChecked(NoCertificate()), 0.0) == MakeKey()
     assert machine.step(KeyMade("request"), 0.0) == PostRequest("request")
@@ -57,7 +57,7 @@ def test_without_a_certificate_it_asks_at_once_and_keeps_what_it_gets() -> None:
 
 
 @pytest.mark.parametrize("chance", [0.0, 0.999])
-def test_it_asks_anew_when_a_quarter_of_its_life_is_over_and_not_all_nodes_at_once(chance: float) -> None:
+def test_it_renews_after_a_quarter_of_the_validity_and_not_on_all_nodes_at_once(chance: float) -> None:
     machine = asking(chance)
     share = 0.25 - 0.1 * chance
     assert machine.step(FilesChecked(CertificateHeld(DAY, DAY * (1 - share) + 1)), 0.0) == WaitForCertificate(
@@ -66,13 +66,13 @@ def test_it_asks_anew_when_a_quarter_of_its_life_is_over_and_not_all_nodes_at_on
     assert machine.step(FilesChecked(CertificateHeld(DAY, DAY * (1 - share) - 1)), 0.0) == MakeKey()
 
 
-def test_one_that_nobody_believes_any_more_is_replaced_however_young() -> None:
+def test_a_certificate_that_peers_no_longer_accept_is_replaced_at_any_age() -> None:
     machine = asking()
     assert machine.step(FilesChecked(CertificateHeld(DAY, DAY)), 0.0) == WaitForCertificate(CHECK_INTERVAL)
     assert machine.step(FilesChecked(NoCertificate()), 30.0) == MakeKey()
 
 
-def test_a_request_whose_fate_is_unknown_is_posted_again_and_no_other_beside_it() -> None:
+def test_a_request_with_an_unknown_outcome_is_posted_again_and_no_other_beside_it() -> None:
     machine = asking()
     machine.step(FilesChecked(NoCertificate()), 0.0)
     machine.step(KeyMade("first"), 0.0)
@@ -85,14 +85,14 @@ def test_a_request_whose_fate_is_unknown_is_posted_again_and_no_other_beside_it(
     assert machine.failure == ""
 
 
-def test_before_anybody_could_believe_a_certificate_none_is_asked_for() -> None:
+def test_no_certificate_is_requested_before_peers_could_accept_it() -> None:
     machine = asking()
     assert machine.step(FilesChecked(NoBundle()), 0.0) == WaitForCertificate(BUNDLE_CHECK_INTERVAL)
     assert machine.failure == "no authority is known yet"
     assert machine.step(FilesChecked(NoCertificate()), 5.0) == MakeKey()
 
 
-def test_one_that_is_not_to_be_believed_is_not_asked_for_again_and_again() -> None:
+def test_an_unacceptable_certificate_is_not_requested_repeatedly() -> None:
     machine = asking()
     waits = []
     for _ in range(3):
@@ -100,7 +100,7 @@ def test_one_that_is_not_to_be_believed_is_not_asked_for_again_and_again() -> No
         machine.step(KeyMade("request"), 0.0)
         machine.step(RequestPosted(), 0.0)
         assert machine.step(CertificateGranted("certificate"), 0.0) == StoreCertificate("certificate")
-        waits.append(machine.step(RequestFailed("what came is not to be believed"), 0.0))
+        waits.append(machine.step(RequestFailed("the certificate that came cannot be trusted"), 0.0))
     assert waits == [WaitForCertificate(2.0), WaitForCertificate(4.0), WaitForCertificate(8.0)]
 
 
@@ -113,18 +113,18 @@ def test_failures_are_spread_and_ever_farther_apart() -> None:
     assert seconds[-1] == AFTER_FAILURE.most * 1.5
 
 
-def test_a_denial_is_told_and_tried_again_slowly_with_a_new_key() -> None:
+def test_a_denial_is_reported_and_retried_slowly_with_a_new_key() -> None:
     machine = asking()
     machine.step(FilesChecked(NoCertificate()), 0.0)
     machine.step(KeyMade("first"), 0.0)
     machine.step(RequestPosted(), 0.0)
-    assert machine.step(RequestDenied("NotItsOwnName: ..."), 1.0) == WaitForCertificate(AFTER_DENIAL.first)
-    assert machine.failure == "NotItsOwnName: ..."
+    assert machine.step(RequestDenied("WrongName: ..."), 1.0) == WaitForCertificate(AFTER_DENIAL.first)
+    assert machine.failure == "WrongName: ..."
     assert machine.step(FilesChecked(NoCertificate()), 301.0) == MakeKey()
     assert machine.step(RequestDenied("again"), 302.0) == WaitForCertificate(2 * AFTER_DENIAL.first)
 
 
-def test_a_request_that_nobody_answers_is_given_up_in_the_end() -> None:
+def test_an_unanswered_request_is_finally_abandoned() -> None:
     machine = asking()
     machine.step(FilesChecked(NoCertificate()), 0.0)
     machine.step(KeyMade("first"), 0.0)
@@ -135,7 +135,7 @@ def test_a_request_that_nobody_answers_is_given_up_in_the_end() -> None:
     assert machine.step(FilesChecked(NoCertificate()), 800.0) == MakeKey()
 
 
-def test_nor_is_one_waited_for_that_is_gone() -> None:
+def test_the_agent_does_not_wait_for_a_deleted_request() -> None:
     machine = asking()
     machine.step(FilesChecked(NoCertificate()), 0.0)
     machine.step(KeyMade("first"), 0.0)
@@ -144,7 +144,7 @@ def test_nor_is_one_waited_for_that_is_gone() -> None:
     assert machine.step(FilesChecked(NoCertificate()), 3.0) == MakeKey()
 
 
-def test_while_the_signer_is_away_it_goes_on_with_what_it_has() -> None:
+def test_without_the_signer_it_continues_with_its_current_certificate() -> None:
     machine = asking()
     assert machine.step(FilesChecked(CertificateHeld(DAY, DAY * 0.4)), 0.0) == MakeKey()
     machine.step(KeyMade("next"), 0.0)

@@ -98,7 +98,8 @@ def world() -> Iterator[AgentWorld]:
     found.close()
 
 
-def test_it_gets_one_and_asks_no_more_until_half_of_its_life_is_over(world: AgentWorld) -> None:
+@pytest.mark.slow
+def test_it_gets_a_certificate_and_requests_no_other_until_half_of_its_validity(world: AgentWorld) -> None:
     world.run(120.0)
     assert len(world.files.kept) == 1
     assert world.world.accepted(world.files.kept[0])
@@ -107,7 +108,7 @@ def test_it_gets_one_and_asks_no_more_until_half_of_its_life_is_over(world: Agen
     assert world.reported == ["no authority is known yet", ""]
 
 
-def test_one_that_is_no_longer_believed_is_replaced(world: AgentWorld) -> None:
+def test_a_certificate_that_is_no_longer_accepted_is_replaced(world: AgentWorld) -> None:
     world.run(120.0)
     world.world.admin.delete(SECRET, well_known.AGENT_AUTHORITY, well_known.SYSTEM_NAMESPACE)
     world.run(180.0)
@@ -115,12 +116,12 @@ def test_one_that_is_no_longer_believed_is_replaced(world: AgentWorld) -> None:
     assert world.world.accepted(world.files.kept[1])
 
 
-def test_a_denial_is_told_with_its_words_and_not_repeated_at_once(world: AgentWorld) -> None:
+def test_a_denial_is_reported_with_its_message_and_not_retried_at_once(world: AgentWorld) -> None:
     world.keys.name = "node-2.agent.nodemend.io"
     world.run(240.0)
     assert world.requests == 1
     assert world.reported[-1] == (
-        "NotItsOwnName: The request must name DNS node-1.agent.nodemend.io and nothing else;"
+        "WrongName: The request must name DNS node-1.agent.nodemend.io and nothing else;"
         " it names DNS node-2.agent.nodemend.io."
     )
     world.keys.name = ""
@@ -129,7 +130,7 @@ def test_a_denial_is_told_with_its_words_and_not_repeated_at_once(world: AgentWo
     assert world.reported[-1] == ""
 
 
-def test_what_the_api_server_forbids_is_told_too(world: AgentWorld) -> None:
+def test_a_forbidden_request_is_reported_too(world: AgentWorld) -> None:
     world.account.forbidden.add((Method.POST, "certificatesigningrequests"))
     world.run(60.0)
     assert "has no right to POST" in world.reported[-1]
@@ -145,7 +146,7 @@ def test_a_key_that_cannot_be_made_is_made_later(world: AgentWorld) -> None:
     assert len(world.files.kept) == 1
 
 
-def test_what_cannot_be_kept_is_asked_for_again(world: AgentWorld) -> None:
+def test_a_certificate_that_cannot_be_stored_is_requested_again(world: AgentWorld) -> None:
     world.files.full = True
     world.run(60.0)
     assert world.reported[-1].startswith("the certificate could not be kept")

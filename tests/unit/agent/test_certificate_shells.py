@@ -63,7 +63,7 @@ def test_without_files_there_is_no_tls(agent: Agent) -> None:
             tls()
 
 
-def test_a_certificate_is_held_for_as_long_as_it_says(agent: Agent) -> None:
+def test_a_certificate_is_held_until_its_expiry(agent: Agent) -> None:
     ours = authority()
     agent.believe(ours)
     agent.issue(ours)
@@ -87,7 +87,7 @@ def test_only_its_owner_reads_the_key(agent: Agent) -> None:
     }
 
 
-def test_what_peers_would_not_believe_takes_no_ones_place(agent: Agent) -> None:
+def test_an_unacceptable_certificate_does_not_replace_the_current_one(agent: Agent) -> None:
     ours = authority()
     agent.believe(ours)
     assert agent.issue(ours)
@@ -111,7 +111,7 @@ def test_nor_does_a_key_that_is_not_its_own(agent: Agent) -> None:
     assert not agent.files.keep(certificate, other)
 
 
-def test_a_file_that_somebody_has_spoiled_is_not_held(agent: Agent) -> None:
+def test_a_damaged_file_does_not_count_as_held(agent: Agent) -> None:
     agent.believe(authority())
     agent.pair.write_text("a poem")
     assert agent.files.read_status() == NoCertificate()
@@ -126,7 +126,7 @@ def test_a_bundle_without_its_authority_ends_it_however_young(agent: Agent) -> N
     assert agent.files.read_status() == NoCertificate()
 
 
-def test_tls_is_made_anew_when_a_file_changes_and_not_for_every_connection(agent: Agent) -> None:
+def test_the_tls_context_is_rebuilt_when_a_file_changes_and_not_for_every_connection(agent: Agent) -> None:
     ours = authority()
     agent.believe(ours)
     agent.issue(ours)
@@ -143,7 +143,7 @@ def test_tls_is_made_anew_when_a_file_changes_and_not_for_every_connection(agent
     assert agent.files.server_tls() is not second, "its own writes it knows of"
 
 
-def test_while_authorities_change_old_and_new_believe_one_another(tmp_path: Path) -> None:
+def test_during_an_authority_change_old_and_new_certificates_accept_each_other(tmp_path: Path) -> None:
     old, new = authority(), authority()
     one, other = Agent(tmp_path, "node-1"), Agent(tmp_path, "node-2")
     one.believe(old, new)
@@ -154,7 +154,7 @@ def test_while_authorities_change_old_and_new_believe_one_another(tmp_path: Path
         assert shown["subjectAltName"] == (("DNS", answers.name),)
 
 
-def test_nobody_comes_back_by_a_ticket_when_its_certificate_is_over(agent: Agent) -> None:
+def test_an_expired_certificate_cannot_resume_a_session_by_a_ticket(agent: Agent) -> None:
     """A resumed session would not present a certificate."""
     ours = authority()
     agent.believe(ours)

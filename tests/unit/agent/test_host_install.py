@@ -54,7 +54,7 @@ def test_units_settings_and_program_are_there_and_enabled(given: Path, host: Pat
 
 
 @pytest.mark.attack("K4")
-def test_nobody_puts_it_to_sleep_any_more(given: Path, host: Path) -> None:
+def test_the_install_masks_the_sleep_targets_but_keeps_an_operator_s_unit(given: Path, host: Path) -> None:
     (host / "systemd" / "suspend.target").write_text("[Unit]\n")
     install(str(given), str(host), "n1")
 
@@ -72,7 +72,7 @@ def test_a_second_time_nothing_is_touched(given: Path, host: Path) -> None:
     assert (host / "program" / NAME).stat().st_mtime_ns == before
 
 
-def test_settings_of_a_person_are_left_alone(given: Path, host: Path) -> None:
+def test_settings_of_an_operator_are_left_alone(given: Path, host: Path) -> None:
     (host / "settings" / "host.env").write_text("NODEMEND_NODE=mine\n")
     install(str(given), str(host), "n1")
 
@@ -100,7 +100,7 @@ def test_the_program_runs_by_itself_and_is_the_same_file_each_time(tmp_path: Pat
     assert "--publish" in reported
 
 
-def test_the_agent_s_folder_is_its_alone(tmp_path: Path) -> None:
+def test_the_agent_s_folder_is_private_and_not_a_link(tmp_path: Path) -> None:
     folder = tmp_path / "agent"
     make_folder(str(folder), os.getuid())
     make_folder(str(folder), os.getuid())

@@ -35,7 +35,7 @@ def command(unit: str) -> list[str]:
     return words[4:]
 
 
-def test_the_feeder_is_told_everything_and_checks_the_api_server_by_itself() -> None:
+def test_the_feeder_gets_every_setting_and_checks_the_api_server_by_itself() -> None:
     program, *words = command("nodemend-feeder.service")
     reported = parse_arguments(words)
     assert program == "feeder"
@@ -46,7 +46,7 @@ def test_the_feeder_is_told_everything_and_checks_the_api_server_by_itself() -> 
     assert reported.drill is None
 
 
-def test_what_is_recorded_of_a_boot_is_what_the_next_one_counts() -> None:
+def test_the_feeder_and_gate_units_use_the_same_paths() -> None:
     feeder = parse_arguments(command("nodemend-feeder.service")[1:])
     gate = gate_parser().parse_args(command("nodemend-boot-gate.service")[1:])
     settings = read_agent_settings({}, {"NODEMEND_NODE_NAME": "n1", "NODEMEND_PEER_HOST": "h"})
@@ -74,7 +74,7 @@ def test_the_gate_reads_the_status_that_the_feeder_writes() -> None:
     assert check_parser().parse_args(feeder.check[5:]).publish is None
 
 
-def test_the_gate_leaves_its_record_where_the_agent_looks_for_it() -> None:
+def test_the_gate_writes_its_record_where_the_agent_reads_it() -> None:
     gate = gate_parser().parse_args(command("nodemend-boot-gate.service")[1:])
     settings = read_agent_settings({}, {"NODEMEND_NODE_NAME": "n1", "NODEMEND_PEER_HOST": "h"})
     feeder = parse_arguments(command("nodemend-feeder.service")[1:])
@@ -83,7 +83,7 @@ def test_the_gate_leaves_its_record_where_the_agent_looks_for_it() -> None:
     assert feeder.paths["lease"] == f"{settings.state_folder}/lease"
 
 
-def test_an_empty_setting_lets_no_gate_open_without_a_look() -> None:
+def test_an_empty_setting_lets_no_gate_open_without_an_api_check() -> None:
     gate = gate_parser().parse_args(
         ["--status=s", "--record=r", "--boot-id=b", "--open-if", "", "--", "check"]
     )
@@ -91,7 +91,7 @@ def test_an_empty_setting_lets_no_gate_open_without_a_look() -> None:
 
 
 @pytest.mark.parametrize("unit", ["nodemend-feeder.service", "nodemend-boot-gate.service"])
-def test_kubelet_comes_after_each(unit: str) -> None:
+def test_kubelet_is_ordered_after_each_unit(unit: str) -> None:
     [before] = re.findall(r"^Before=(.*)$", (HOST / unit).read_text(), re.MULTILINE)
     assert "kubelet.service" in before.split()
 
@@ -101,7 +101,7 @@ def test_kubelet_comes_after_each(unit: str) -> None:
     "unit",
     ["nodemend-feeder.service", "nodemend-boot-gate.service", "kubelet.service.d/50-nodemend.conf"],
 )
-def test_none_ends_with_another(unit: str) -> None:
+def test_no_unit_ends_with_another(unit: str) -> None:
     """Restarting a feeder or a gate stops no other unit of this boot."""
     suffixes = re.findall(
         r"^(Requires|Requisite|BindsTo|PartOf|StopPropagatedFrom)=", (HOST / unit).read_text(), re.MULTILINE

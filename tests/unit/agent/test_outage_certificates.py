@@ -103,10 +103,11 @@ def pair(tmp_path: Path) -> tuple[Node, Node]:
     return Node(tmp_path, "asker", BEFORE_THE_OUTAGE), Node(tmp_path, "peer", BEFORE_THE_OUTAGE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asker_shows", "peer_shows"), [(OVER, OVER), (GOOD, OVER), (OVER, GOOD)], ids=["both", "peer", "asker"]
 )
-def test_a_certificate_that_is_over_says_only_that_the_api_is_out_of_reach(
+def test_an_expired_certificate_may_only_report_that_the_api_is_out_of_reach(
     pair: tuple[Node, Node], asker_shows: tuple[float, float], peer_shows: tuple[float, float]
 ) -> None:
     asker, peer = pair
@@ -120,7 +121,8 @@ def test_a_certificate_that_is_over_says_only_that_the_api_is_out_of_reach(
     assert set(said.values()) == {PeerReply.SILENT}
 
 
-def test_certificates_that_last_say_everything(pair: tuple[Node, Node]) -> None:
+@pytest.mark.slow
+def test_valid_certificates_may_give_every_answer(pair: tuple[Node, Node]) -> None:
     by = authority()
     for node in pair:
         node.show(by, GOOD)
@@ -128,8 +130,11 @@ def test_certificates_that_last_say_everything(pair: tuple[Node, Node]) -> None:
     assert {answer: asked(*pair, answer) for answer in PeerReply} == {answer: answer for answer in PeerReply}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", [0, 1], ids=["asker", "peer"])
-def test_one_that_was_over_at_the_last_contact_says_nothing(tmp_path: Path, who: int) -> None:
+def test_a_certificate_that_had_expired_at_the_last_contact_may_report_nothing(
+    tmp_path: Path, who: int
+) -> None:
     """A node with contact since then would have renewed its certificate, so a stolen key does not stay
     usable.
     """
@@ -143,7 +148,8 @@ def test_one_that_was_over_at_the_last_contact_says_nothing(tmp_path: Path, who:
     assert asked(asker, peer, PeerReply.API_OUT_OF_REACH) is PeerReply.SILENT
 
 
-def test_before_the_first_contact_of_a_boot_nobody_whose_certificate_is_over_is_believed(
+@pytest.mark.slow
+def test_before_a_boot_s_first_contact_an_expired_certificate_is_rejected(
     tmp_path: Path,
 ) -> None:
     by = authority()
@@ -154,7 +160,9 @@ def test_before_the_first_contact_of_a_boot_nobody_whose_certificate_is_over_is_
     assert asked(asker, peer, PeerReply.API_OUT_OF_REACH) is PeerReply.SILENT
 
 
-def test_over_or_not_another_authority_or_another_name_says_nothing(pair: tuple[Node, Node]) -> None:
+def test_another_authority_or_another_name_may_report_nothing_valid_or_expired(
+    pair: tuple[Node, Node],
+) -> None:
     asker, peer = pair
     by = authority()
     asker.show(by, OVER)
@@ -164,7 +172,8 @@ def test_over_or_not_another_authority_or_another_name_says_nothing(pair: tuple[
     assert asked(asker, peer, PeerReply.API_OUT_OF_REACH) is PeerReply.SILENT
 
 
-def test_what_an_authority_signed_that_is_over_itself_is_worth_as_little(pair: tuple[Node, Node]) -> None:
+@pytest.mark.slow
+def test_a_certificate_of_an_expired_authority_is_limited_too(pair: tuple[Node, Node]) -> None:
     by = authority(over=True)
     for node in pair:
         node.show(by, GOOD)
@@ -173,6 +182,7 @@ def test_what_an_authority_signed_that_is_over_itself_is_worth_as_little(pair: t
     assert asked(*pair, PeerReply.API_OUT_OF_REACH) is PeerReply.API_OUT_OF_REACH
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("days", [-40, 40])
 def test_a_wall_clock_that_steps_leaves_the_same_answer(pair: tuple[Node, Node], days: float) -> None:
     by = authority()
@@ -184,8 +194,9 @@ def test_a_wall_clock_that_steps_leaves_the_same_answer(pair: tuple[Node, Node],
     assert asked(*pair, PeerReply.FENCE_NOW) is PeerReply.SILENT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["deleted", "emptied", "spoiled"])
-def test_without_its_bundle_a_node_goes_on_by_the_one_that_it_kept(pair: tuple[Node, Node], how: str) -> None:
+def test_without_its_bundle_a_node_uses_the_stored_one(pair: tuple[Node, Node], how: str) -> None:
     by = authority()
     for node in pair:
         node.show(by, GOOD)
@@ -200,7 +211,7 @@ def test_without_its_bundle_a_node_goes_on_by_the_one_that_it_kept(pair: tuple[N
     assert asked(*pair, PeerReply.HEALTHY) is PeerReply.SILENT
 
 
-def test_but_not_where_another_authority_has_replaced_it(pair: tuple[Node, Node]) -> None:
+def test_a_stored_bundle_is_unused_if_another_authority_has_replaced_it(pair: tuple[Node, Node]) -> None:
     """As after a theft of the CA's key: no certificate that it signed is trusted any longer."""
     by = authority()
     for node in pair:

@@ -36,5 +36,5 @@ def test_a_bound_token_names_its_node() -> None:
         (token({"sub": "somebody"}), "it is not bound to a pod on a node"),
     ],
 )
-def test_any_other_is_told_from_it(text: str, why: str) -> None:
+def test_any_other_token_is_rejected(text: str, why: str) -> None:
     assert node_of_token(text) == NotBound(why)

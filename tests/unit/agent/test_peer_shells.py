@@ -102,20 +102,18 @@ def asked_once(server: Shown, client: Shown, named: str = "peer", responder: Des
 
 
 @pytest.mark.parametrize("answer", list(PeerReply))
-def test_a_peer_says_what_its_desk_says(peer: Shown, asker: Shown, answer: PeerReply) -> None:
+def test_a_peer_returns_the_answer_of_its_responder(peer: Shown, asker: Shown, answer: PeerReply) -> None:
     responder = Desk(answer)
 
     assert asked_once(peer, asker, responder=responder) is answer
     assert responder.asked == [("asker", "uid-1", "boot-1")]
 
 
-def test_a_peer_that_answers_at_anothers_address_is_not_believed(peer: Shown, asker: Shown) -> None:
+def test_an_answer_from_another_peer_s_address_is_rejected(peer: Shown, asker: Shown) -> None:
     assert asked_once(peer, asker, named="somebody-else") is PeerReply.SILENT
 
 
-def test_whose_certificate_is_of_another_authority_is_not_heard(
-    tmp_path: Path, peer: Shown, asker: Shown
-) -> None:
+def test_a_certificate_of_another_authority_is_rejected(tmp_path: Path, peer: Shown, asker: Shown) -> None:
     theirs = Authority(tmp_path, "others").issue(certified_name("asker"))
     responder = Desk()
 
@@ -128,7 +126,7 @@ def test_whose_certificate_is_of_another_authority_is_not_heard(
 @pytest.mark.parametrize(
     "names", [("example.com",), (certified_name("a"), certified_name("b")), (certified_name("a"), "a.com")]
 )
-def test_a_certificate_that_is_not_of_one_node_speaks_for_none(
+def test_a_certificate_that_does_not_name_exactly_one_node_is_rejected(
     authority: Authority, peer: Shown, names: tuple[str, ...]
 ) -> None:
     odd = authority.issue(*names, file="odd")
@@ -138,13 +136,13 @@ def test_a_certificate_that_is_not_of_one_node_speaks_for_none(
     assert responder.asked == []
 
 
-def test_without_a_certificate_nobody_is_let_in(peer: Shown) -> None:
+def test_a_client_without_a_certificate_is_refused(peer: Shown) -> None:
     bare = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     bare.load_verify_locations(peer.authority)
     assert answered_over(peer, bare) is PeerReply.SILENT
 
 
-def test_nor_with_less_than_tls_1_3(peer: Shown, asker: Shown) -> None:
+def test_a_client_with_less_than_tls_1_3_is_refused(peer: Shown, asker: Shown) -> None:
     old = client_tls(asker.certificate, asker.key, asker.authority)
     old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_2
     assert answered_over(peer, old) is PeerReply.SILENT
@@ -161,6 +159,7 @@ def answered_over(peer: Shown, context: ssl.SSLContext) -> PeerReply:
     return asyncio.run(story())
 
 
+@pytest.mark.slow
 def test_silent_peers_do_not_keep_the_others_waiting(peer: Shown, asker: Shown) -> None:
     async def story() -> dict[str, PeerReply]:
         dead = socket.create_server(("127.0.0.1", 0))
@@ -195,10 +194,9 @@ async def over_within(caller: socket.socket, seconds: float) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", [b"", b"\x16\x03\x01\x02\x00", b"\x16\x03\x01\x02\x00" + 100 * b"\x00"])
-def test_whoever_says_next_to_nothing_keeps_nobody_out_and_has_to_leave(
-    peer: Shown, asker: Shown, said: bytes
-) -> None:
+def test_a_client_that_sends_almost_nothing_is_disconnected(peer: Shown, asker: Shown, said: bytes) -> None:
     async def story() -> tuple[PeerReply, list[bool]]:
         async with serving(peer, Desk()) as (address, _):
             idle = [await visit(address, said) for _ in range(2 * MOST_WAITING_FROM_ONE)]
@@ -234,6 +232,7 @@ def test_a_node_has_two_connections_and_the_newest_counts(peer: Shown, asker: Sh
     assert asyncio.run(story()) == [True, True, False, False]
 
 
+@pytest.mark.slow
 def test_a_question_that_never_ends_is_given_up(peer: Shown, asker: Shown) -> None:
     async def story() -> bytes:
         context = client_tls(asker.certificate, asker.key, asker.authority)
@@ -251,7 +250,7 @@ def test_a_question_that_never_ends_is_given_up(peer: Shown, asker: Shown) -> No
     assert b"408" in asyncio.run(story())
 
 
-def test_one_address_shakes_hands_so_often_and_no_more(peer: Shown, asker: Shown) -> None:
+def test_the_handshakes_of_one_address_are_limited(peer: Shown, asker: Shown) -> None:
     async def story() -> tuple[int, int]:
         async with serving(peer, Desk()) as (address, door):
             answers = []
@@ -279,7 +278,7 @@ HOSTILE_ADDRESSES = (
 
 @pytest.mark.attack("S1")
 @pytest.mark.parametrize("address", HOSTILE_ADDRESSES)
-def test_a_peer_with_a_hostile_address_is_silent_and_the_others_are_heard(
+def test_a_peer_with_a_hostile_address_counts_as_silent_and_the_others_answer(
     peer: Shown, asker: Shown, address: str
 ) -> None:
     async def story() -> dict[str, PeerReply]:
@@ -298,7 +297,7 @@ def test_a_peer_with_a_hostile_name_is_silent(peer: Shown, asker: Shown, name: s
 
 @pytest.mark.attack("S1")
 @pytest.mark.parametrize("error", [IndexError("list index out of range"), MemoryError(), RecursionError()])
-def test_whatever_asking_a_peer_raises_is_silence(asker: Shown, error: Exception) -> None:
+def test_any_exception_from_a_peer_request_counts_as_silence(asker: Shown, error: Exception) -> None:
     def raising() -> ssl.SSLContext:
         raise error
 
@@ -309,7 +308,7 @@ def test_whatever_asking_a_peer_raises_is_silence(asker: Shown, error: Exception
 
 @pytest.mark.attack("S1")
 @pytest.mark.parametrize("error", [RuntimeError("odd"), IndexError(), ssl.SSLError()])
-def test_whatever_greeting_a_caller_raises_leaves_the_door_open(
+def test_an_exception_in_a_handshake_leaves_the_listener_open(
     peer: Shown, asker: Shown, error: Exception
 ) -> None:
     async def story() -> tuple[PeerReply, PeerReply, int]:

@@ -50,7 +50,7 @@ def test_a_peer_that_moved_is_the_same_peer() -> None:
     assert active_terms.terms(0.0).lists == (("a", "b"),)
 
 
-def test_a_slower_pace_is_published_before_the_node_lives_by_it() -> None:
+def test_a_slower_pace_is_published_before_the_node_uses_it() -> None:
     active_terms = ActiveTerms().consider(PeerProposal(every=10.0))
     terms = active_terms.terms(0.0)
 
@@ -58,7 +58,7 @@ def test_a_slower_pace_is_published_before_the_node_lives_by_it() -> None:
     assert active_terms.acknowledge(terms).feed_lease == 50.0
 
 
-def test_but_it_denies_its_contact_later_at_once() -> None:
+def test_with_a_slower_pace_it_denies_its_contact_later_at_once() -> None:
     active_terms = ActiveTerms().consider(PeerProposal(every=10.0))
 
     assert (active_terms.contact_age, active_terms.terms(0.0).contact_age) == (30.0, 30.0)
@@ -73,7 +73,7 @@ def test_a_faster_pace_is_used_at_once_and_published_as_what_was_allowed_runs_ou
     assert [faster.terms(left).feed_lease for left in (48.0, 36.0, 30.0)] == [48.0, 36.0, 35.0]
 
 
-def test_but_it_denies_its_contact_sooner_only_after_that_was_published() -> None:
+def test_with_a_faster_pace_it_denies_its_contact_sooner_only_after_publication() -> None:
     slow = ActiveTerms().consider(PeerProposal(every=10.0))
     faster = slow.acknowledge(slow.terms(0.0)).consider(PeerProposal(every=5.0))
 
@@ -81,7 +81,7 @@ def test_but_it_denies_its_contact_sooner_only_after_that_was_published() -> Non
     assert faster.acknowledge(faster.terms(0.0)).contact_age == 15.0
 
 
-def test_nobody_makes_a_node_renew_faster_than_usual() -> None:
+def test_no_setting_makes_a_node_renew_faster_than_by_default() -> None:
     assert ActiveTerms().consider(PeerProposal(every=0.1)).pace.every == 5.0
 
 
@@ -131,7 +131,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-def test_what_may_stand_in_the_lease_covers_what_the_node_does(steps: list[object]) -> None:
+def test_the_published_bounds_cover_what_the_node_does(steps: list[object]) -> None:
     life = Life()
     life.send()
     life.acknowledge()

@@ -12,7 +12,7 @@ STARVING = {"boot": "boot-1", "state": "starving", "last-ping": "40"}
 RECORD = ResetRecord("boot-1", "starving", wall=1000, last_ping=40, alive_at=95)
 
 
-def test_a_boot_that_starves_or_is_condemned_is_recorded_and_no_other() -> None:
+def test_only_a_starving_or_condemned_boot_is_recorded() -> None:
     assert record_of(STARVING, "boot-1", 1000, 95) == RECORD
     assert RECORD.lived_on == 55
     assert record_of(STARVING | {"state": "armed"}, "boot-1", 1000, 95) is None
@@ -21,7 +21,7 @@ def test_a_boot_that_starves_or_is_condemned_is_recorded_and_no_other() -> None:
     assert record_of({}, "boot-1", 1000, 95) is None
 
 
-def test_one_that_was_condemned_before_it_was_ever_fed_has_lived_on_for_nothing() -> None:
+def test_a_boot_condemned_before_its_first_feed_has_zero_seconds_recorded() -> None:
     found = record_of({"boot": "boot-1", "state": "condemned"}, "boot-1", 1000, 95)
 
     assert found is not None
@@ -40,7 +40,7 @@ def test_one_that_was_cut_or_changed_is_refused(line: bytes) -> None:
     assert isinstance(parse_reset(line), RefusedRecord)
 
 
-def test_only_records_of_other_boots_are_counted_the_oldest_first(tmp_path: Path) -> None:
+def test_only_records_of_other_boots_are_counted_oldest_first(tmp_path: Path) -> None:
     folder = ResetFolder(str(tmp_path / "resets"))
     assert folder.others("boot-9") == []
     for name, wall in (("boot-9", 5), ("boot-2", 30), ("boot-1", 20)):
@@ -83,7 +83,7 @@ class Machine:
         return run([f"--{name}={self.folder / file}" for name, file in files.items()], self.rests)
 
 
-def test_it_is_written_anew_until_the_end_or_forgotten_when_it_is_fed_again(tmp_path: Path) -> None:
+def test_the_record_is_rewritten_until_the_end_or_removed_when_fed_again(tmp_path: Path) -> None:
     machine = Machine(tmp_path, "starving", "starving", "armed")
 
     assert machine.records() == 0

@@ -56,11 +56,11 @@ def test_a_boot_that_ended_when_its_watchdog_was_due_shows_that_it_resets(alive_
     ],
     ids=["reboot asked", "gap", "too soon", "too late", "no machine", "no driver", "no time", "old record"],
 )
-def test_what_may_have_ended_in_another_way_shows_nothing(record: ResetRecord) -> None:
+def test_a_reset_with_another_possible_cause_proves_nothing(record: ResetRecord) -> None:
     assert evaluate_reset(record) is None
 
 
-def test_a_record_from_before_is_read_without_what_it_does_not_say() -> None:
+def test_a_record_of_an_earlier_version_is_read_without_its_missing_fields() -> None:
     old = sealed("nodemend-reset", "boot-1", "starving", "1000", "40", "95")
     assert parse_reset(old) == ResetRecord("boot-1", "starving", 1000, 40, 95)
 
@@ -81,7 +81,7 @@ def test_another_board_and_another_firmware_are_another_machine(tmp_path: Path) 
 
 
 @pytest.mark.attack("K3")
-def test_it_is_kept_on_disk_for_this_machine_and_told_for_this_boot(tmp_path: Path) -> None:
+def test_the_test_result_is_stored_per_machine_and_reported_per_boot(tmp_path: Path) -> None:
     here, reported = str(tmp_path / "disk"), str(tmp_path / "run")
     keep_tested(here, reported, "boot-2", [ended()], "m2")
     assert not read_tested(reported, "boot-2", "iTCO wdt/2")

@@ -16,7 +16,7 @@ def archive(tmp_path: Path) -> Path:
     return tmp_path / NAME
 
 
-def test_what_is_there_and_ours_is_left_alone(archive: Path, tmp_path: Path) -> None:
+def test_an_unpacked_file_is_not_written_again(archive: Path, tmp_path: Path) -> None:
     folder = tmp_path / "host"
     assert unpack(str(archive), str(folder)) == 0
     before = (folder / "start.py").stat().st_ino
@@ -28,7 +28,7 @@ def test_what_is_there_and_ours_is_left_alone(archive: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "what", ["", "start.py", "nodemend/agent/host_program.py", "nodemend/agent/watchdog"]
 )
-def test_what_others_may_write_is_not_run(archive: Path, tmp_path: Path, what: str) -> None:
+def test_a_file_that_others_may_write_is_not_run(archive: Path, tmp_path: Path, what: str) -> None:
     folder = tmp_path / "host"
     unpack(str(archive), str(folder))
     right = (folder / "start.py").read_text()
@@ -41,7 +41,7 @@ def test_what_others_may_write_is_not_run(archive: Path, tmp_path: Path, what: s
     assert not any((at.stat().st_mode & 0o022) for at in folder.rglob("*"))
 
 
-def test_nor_is_a_link_to_elsewhere(archive: Path, tmp_path: Path) -> None:
+def test_a_link_to_another_folder_is_not_run(archive: Path, tmp_path: Path) -> None:
     folder = tmp_path / "host"
     unpack(str(archive), str(folder))
     (tmp_path / "evil.py").write_text("evil")
@@ -54,7 +54,7 @@ def test_nor_is_a_link_to_elsewhere(archive: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_nor_what_belongs_to_somebody_else(archive: Path, tmp_path: Path) -> None:
+def test_a_file_of_another_owner_is_replaced(archive: Path, tmp_path: Path) -> None:
     folder = tmp_path / "host"
     unpack(str(archive), str(folder))
     os.chown(folder / "start.py", 65532, 65532)

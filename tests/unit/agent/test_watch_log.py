@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from nodemend.agent.heartbeat import (
     AskPeers,
     CreateLease,
@@ -56,7 +58,9 @@ class Life:
         self.lines = Lines()
         self.log = HeartbeatLog(self.lines)
         who = AgentIdentity(node_uid="u", boot_id="boot-1", watchdog=HARDWARE)
-        self.watch = Heartbeat(who, AgentState(conduct=ActiveTerms(peers=PEERS), fresh=False), chance=0.0)
+        self.watch = Heartbeat(
+            who, AgentState(active_terms=ActiveTerms(peers=PEERS), fresh=False), chance=0.0
+        )
         self.now = 100.0
         self.reachable = True
         self.marker: Marker | None = None
@@ -108,16 +112,20 @@ class Life:
         return AgentLease(uid="l", version="1", report=report, marker=self.marker)
 
 
-def test_when_all_is_well_a_day_has_three_lines() -> None:
+@pytest.mark.slow
+def test_a_healthy_day_logs_three_lines() -> None:
     life = Life()
 
     knows, ends, peers = life.live(86400.0)
     assert knows == "info: the API server knows this boot boot_id=boot-1 boot_gate=False"
-    assert ends.startswith("info: this node ends itself when nobody vouches for it watchdog=hardware")
+    assert ends.startswith(
+        "info: this node resets itself if neither the API server nor its peers renew its feed lease"
+        " watchdog=hardware"
+    )
     assert peers == "info: peers to ask count=4 names=a, b, c, d"
 
 
-def test_a_server_that_is_away_for_a_moment_is_no_news() -> None:
+def test_a_short_api_outage_is_not_logged() -> None:
     life = Life()
     life.live(60.0)
     life.reachable = False
@@ -126,7 +134,7 @@ def test_a_server_that_is_away_for_a_moment_is_no_news() -> None:
     assert life.live(3600.0) == []
 
 
-def test_an_outage_is_told_once_with_what_peers_say_and_its_end() -> None:
+def test_an_outage_is_logged_once_with_the_peers_answers_and_its_end() -> None:
     life = Life()
     life.live(60.0)
     life.reachable, life.peers_say = False, lambda _: PeerReply.HEALTHY
@@ -142,7 +150,7 @@ def test_an_outage_is_told_once_with_what_peers_say_and_its_end() -> None:
     assert again.startswith("info: the API server is reached again after_seconds=")
 
 
-def test_other_answers_of_peers_are_news() -> None:
+def test_changed_peer_answers_are_logged() -> None:
     life = Life()
     life.live(60.0)
     life.reachable = False
@@ -152,7 +160,7 @@ def test_other_answers_of_peers_are_news() -> None:
     assert "asked=4 api_out_of_reach=3" in said
 
 
-def test_a_watchdog_on_which_nothing_can_rest_is_told_with_the_reason() -> None:
+def test_an_unusable_watchdog_is_logged_with_the_reason() -> None:
     life = Life()
     life.live(60.0)
     life.watch.learn(WatchdogReport(class_="unsupported", why="a virtual machine"), None)
@@ -160,11 +168,11 @@ def test_a_watchdog_on_which_nothing_can_rest_is_told_with_the_reason() -> None:
     assert life.live(60.0) == ["warning: no release can rest on this node's watchdog why=a virtual machine"]
 
 
-def test_the_end_of_a_boot_is_told() -> None:
+def test_the_end_of_a_boot_is_logged() -> None:
     life = Life()
     life.live(60.0)
     life.marker = Marker(node_uid="u", boot_id="boot-1", remediation_uid="r")
 
     assert life.live(60.0) == [
-        "error: this boot is to end: its watchdog is never fed again why=a marker is on its Lease"
+        "error: this boot must end: its watchdog is never fed again why=a marker is on its Lease"
     ]

@@ -87,7 +87,7 @@ def marked(boot_id: str = "boot-1") -> AgentLease:
 def settled(peers: tuple[PeerEntry, ...] = PEERS, *, chance: float | None = None) -> Story:
     """An agent that has run for a while, with these peers in use."""
     memory = AgentState(
-        conduct=ActiveTerms(peers=peers), number=40, contact=begin(40, 99.0, 15.0), fresh=False
+        active_terms=ActiveTerms(peers=peers), number=40, contact=begin(40, 99.0, 15.0), fresh=False
     )
     story = Story(memory)
     if chance is not None:

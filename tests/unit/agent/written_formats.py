@@ -1,7 +1,7 @@
-"""Everything that one version writes and another reads, by an example of each, and how it is read.
+"""An example of each format that one version writes and another reads, and the function that reads it.
 
-`python -m tests.unit.agent.written_formats` writes the golden file. A change of it breaks nodes on which two
-versions meet: during a rollout, and until a host boots again.
+`python -m tests.unit.agent.written_formats` writes the golden file. A change of the file breaks nodes with
+two versions: during a rollout, and until the host boots again.
 """
 
 import json
@@ -70,7 +70,7 @@ ARMED: Final = w.FeederStatus(w.Armed(), "", LEASE, True, 35, DEVICE, Hardware()
 STARVING: Final = w.FeederStatus(
     w.Starving(9, permanent=True), "a gap", LEASE, False, 35, None, Unsupported("no device"), None, None
 )
-TOLD_ARMED: Final = {
+STATUS_ARMED: Final = {
     "boot": BOOT_ID,
     "reads": "1",
     "state": "armed",
@@ -85,7 +85,7 @@ TOLD_ARMED: Final = {
     "magic-close": "yes",
     "nowayout": "unknown",
 }
-TOLD_STARVING: Final = {
+STATUS_STARVING: Final = {
     "boot": BOOT_ID,
     "reads": "1",
     "state": "starving",
@@ -116,7 +116,7 @@ REPORT: Final = AgentReport(
     version="0.1.0",
     certificate=CertificateReport(ends="2026-03-01T12:00:00Z", life=86400.0),
     held_back="it is condemned",
-    last_reset=LastReset(boot_id=BOOT_ID, condemned=True, lived_on=3.0),
+    last_reset=LastReset(boot_id=BOOT_ID, fence_requested=True, lived_on=3.0),
     replaces=40,
     remembers_from=12,
     answers=99,
@@ -210,8 +210,10 @@ def _noted(request: Request, means: AgentLease) -> Format:
 
 def _read_lease(body: bytes) -> object:
     """As the API server would show a Lease that had nothing else on it."""
-    told = json.loads(body)["metadata"]["annotations"]
-    found = read_lease(Lease(metadata=ObjectMeta(uid="lease-uid", resource_version="42", annotations=told)))
+    annotations = json.loads(body)["metadata"]["annotations"]
+    found = read_lease(
+        Lease(metadata=ObjectMeta(uid="lease-uid", resource_version="42", annotations=annotations))
+    )
     return found.lease if isinstance(found, LeaseFound) else found
 
 
@@ -234,9 +236,9 @@ def formats() -> dict[str, Format]:
 def _files() -> dict[str, Format]:
     closed, published = records.CLOSED, records.PUBLISHED
     return {
-        "feeder status, armed": Format(format_status(ARMED, BOOT_ID, []), parse_status, TOLD_ARMED),
+        "feeder status, armed": Format(format_status(ARMED, BOOT_ID, []), parse_status, STATUS_ARMED),
         "feeder status, starving": Format(
-            format_status(STARVING, BOOT_ID, ["locked-memory"]), parse_status, TOLD_STARVING
+            format_status(STARVING, BOOT_ID, ["locked-memory"]), parse_status, STATUS_STARVING
         ),
         "feed lease": Format(records.format_lease(LEASE), records.parse_lease, LEASE),
         "feed lease, condemned": Format(
@@ -315,7 +317,7 @@ def _annotations_of_hosts() -> dict[str, Format]:
     return {
         "annotation of a host, hold": _on_host(power.RequestPowerOff(FACTS), **{hold: '{"mode":"hard"}'}),
         "annotation of a host, void": _on_host(
-            power.RevokePowerOff(FACTS), **{"nodemend.io/hold-voided": REMEDIATION}
+            power.RevokePowerOff(FACTS), **{"nodemend.io/power-off-revoked": REMEDIATION}
         ),
         "annotation of a host, unhealthy": _on_host(
             power.MarkHost(FACTS),
@@ -329,5 +331,5 @@ def golden() -> dict[str, bytes]:
 
 
 if __name__ == "__main__":
-    told = {name: one.written.decode() for name, one in formats().items()}
-    GOLDEN.write_text(json.dumps(told, indent=2) + "\n")
+    written = {name: one.written.decode() for name, one in formats().items()}
+    GOLDEN.write_text(json.dumps(written, indent=2) + "\n")

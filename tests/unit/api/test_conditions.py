@@ -7,21 +7,21 @@ def condition(type_: str, status: ConditionStatus, at: str, message: str = "") -
     return Condition(type=type_, status=status, reason="Because", last_transition_time=at, message=message)
 
 
-def test_a_condition_that_stays_keeps_its_time_and_takes_the_new_words() -> None:
+def test_an_unchanged_condition_keeps_its_time_and_takes_the_new_message() -> None:
     old = [condition("Ready", ConditionStatus.TRUE, EARLIER, "fine")]
     new = [condition("Ready", ConditionStatus.TRUE, LATER, "still fine")]
 
     assert merged(old, new) == (condition("Ready", ConditionStatus.TRUE, EARLIER, "still fine"),)
 
 
-def test_a_condition_that_changes_takes_the_new_time() -> None:
+def test_a_changed_condition_takes_the_new_time() -> None:
     old = [condition("Ready", ConditionStatus.TRUE, EARLIER)]
     new = [condition("Ready", ConditionStatus.UNKNOWN, LATER)]
 
     assert merged(old, new) == tuple(new)
 
 
-def test_conditions_that_are_not_spoken_of_stay() -> None:
+def test_conditions_that_are_not_named_stay() -> None:
     old = [condition("Paused", ConditionStatus.FALSE, EARLIER)]
     new = [condition("Ready", ConditionStatus.TRUE, LATER)]
 

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 import msgspec
 import pytest
 
-from nodemend.api.crd_schema import UnsupportedTypeError, schema_of, schema_of_kind
+from nodemend.api.crds import UnsupportedTypeError, schema_of, schema_of_kind
 from nodemend.api.meta import ObjectMeta, Rule, Wire, about
 
 WORDS = Rule("self != ''", "must not be empty: say something")
@@ -67,14 +67,14 @@ def test_limits_become_the_schemas_own() -> None:
     assert field("horn")["pattern"] == "^toot"
 
 
-def test_a_rule_in_words_takes_the_place_of_a_pattern() -> None:
+def test_a_rule_with_a_message_replaces_a_pattern() -> None:
     bell = field("bell")
 
     assert "pattern" not in bell
     assert bell["x-kubernetes-validations"] == [{"rule": WORDS.expression, "message": WORDS.message}]
 
 
-def test_rules_of_a_type_stand_on_the_type() -> None:
+def test_the_rules_of_a_type_are_set_on_the_type() -> None:
     assert schema_of(Wheel)["x-kubernetes-validations"] == [
         {"rule": "self.size > 0", "message": "must have a size", "fieldPath": ".size"}
     ]

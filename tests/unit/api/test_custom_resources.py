@@ -48,7 +48,7 @@ def test_every_field_is_described_and_bounded(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_rule_speaks_to_people(kind: str) -> None:
+def test_every_validation_rule_has_a_readable_message(kind: str) -> None:
     for path, schema in _fields(schema_of(kind), "", root=True):
         for rule in schema.get("x-kubernetes-validations", ()):
             assert len(rule["message"]) >= 20, (path, rule)

@@ -31,7 +31,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("rule", "good", "bad"), CASES)
-def test_the_form_is_told_from_what_only_looks_like_it(rule: Rule, good: list[str], bad: list[str]) -> None:
+def test_a_valid_name_format_is_distinguished_from_similar_strings(
+    rule: Rule, good: list[str], bad: list[str]
+) -> None:
     pattern = re.compile(rule.expression.partition("self.matches('")[2].partition("')")[0])
 
     assert [text for text in good if not pattern.search(text)] == []

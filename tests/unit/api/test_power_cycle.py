@@ -41,7 +41,7 @@ def create(
 
 
 @BOTH
-def test_what_is_not_said_has_its_usual_value(resource: Resource) -> None:
+def test_a_missing_value_has_its_default(resource: Resource) -> None:
     status, made = create(resource, {})
 
     assert status == 201

@@ -127,7 +127,7 @@ def evidence(renewed: float, seen: float) -> Evidence:
         node_uid="uid-node",
         boot_id="boot-1",
         by=f"BareMetalHost {HOST}",
-        reason="its power went off while we held it off",
+        reason="its power went off after Nodemend's power-off request",
         last_renew_time=written_finely(renewed),
         host=HostOff(namespace=HOST.namespace, name=HOST.name, uid=HOST.uid, last_updated=written(seen)),
     )

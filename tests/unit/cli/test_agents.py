@@ -50,7 +50,7 @@ def test_a_report_that_is_not_there_or_cannot_be_read_is_a_doubt() -> None:
     assert garbled.problem
 
 
-def test_a_marker_that_cannot_be_read_is_a_marker_all_the_same() -> None:
+def test_an_unreadable_marker_still_counts_as_a_marker() -> None:
     agent = read_agent(noted(well_known.MARKER, "{"), at(1.0))
 
     assert agent.marked
@@ -58,13 +58,13 @@ def test_a_marker_that_cannot_be_read_is_a_marker_all_the_same() -> None:
     assert agent.problem.startswith("its marker cannot be read")
 
 
-def test_peers_are_those_of_all_lists_that_the_node_may_go_by() -> None:
+def test_the_peers_are_those_of_all_lists_that_the_node_may_use() -> None:
     report = A_REPORT.but(peers=(("b", "a"), ("a", "c")))
 
     assert read_agent(an_agent_lease(0.0, report), at(1.0)).peers == ("a", "b", "c")
 
 
-def test_a_watchdog_in_words() -> None:
+def test_a_watchdog_as_text() -> None:
     none = WatchdogReport(class_="unsupported", why="there is no watchdog device")
 
     assert spell_watchdog(A_REPORT.watchdog) == "hardware (iTCO_wdt)"

@@ -66,7 +66,11 @@ def test_a_refused_read_is_a_fact(reply: Reply, fact: ReadResult[Node]) -> None:
         (Unsent("connection refused"), ExitCode.NO_ANSWER, "no answer from the cluster: connection refused."),
         (Unanswered("deadline"), ExitCode.NO_ANSWER, "no answer from the cluster: deadline."),
         (ApiResponse(503, REFUSED_BODY), ExitCode.NO_ANSWER, "the API server failed with 503: you may not."),
-        (ApiResponse(401, REFUSED_BODY), ExitCode.WRONG, "the API server does not know you: you may not."),
+        (
+            ApiResponse(401, REFUSED_BODY),
+            ExitCode.WRONG,
+            "the API server rejected your credentials: you may not.",
+        ),
     ],
 )
 def test_no_answer_ends_the_command(reply: Reply, code: ExitCode, message: str) -> None:
@@ -83,11 +87,11 @@ CHANGE = merge_patch(NODE, "edge-07", change={}, only_if=Precondition("u", "1"),
     ("reply", "reported"),
     [
         (Unsent("connection refused"), "Nothing was changed."),
-        (Unanswered("deadline"), "did not say whether it took the change"),
-        (ApiResponse(500, REFUSED_BODY), "did not say whether it took the change"),
+        (Unanswered("deadline"), "it is unknown whether the change was applied"),
+        (ApiResponse(500, REFUSED_BODY), "it is unknown whether the change was applied"),
     ],
 )
-def test_a_write_without_an_answer_says_what_is_known_of_it(reply: Reply, reported: str) -> None:
+def test_a_write_without_a_reply_reports_what_is_known(reply: Reply, reported: str) -> None:
     failure, _ = against(reply, lambda cluster: cluster.write(CHANGE, Acknowledged))
 
     assert isinstance(failure, CommandFailure)
@@ -101,7 +105,7 @@ def test_a_refused_write_is_for_the_command_to_judge() -> None:
     assert outcome == Refused(Reason.CONFLICT, "you may not")
 
 
-def test_a_dry_run_is_asked_for_in_the_query() -> None:
+def test_a_dry_run_is_requested_in_the_query() -> None:
     _, asked = against(
         ApiResponse(200, b"{}"), lambda cluster: cluster.write(CHANGE, Acknowledged, dry_run=True)
     )
@@ -109,7 +113,7 @@ def test_a_dry_run_is_asked_for_in_the_query() -> None:
     assert ("dryRun", "All") in asked[0].query
 
 
-def test_a_dry_run_of_a_deletion_is_asked_for_in_the_body_where_alone_the_server_looks() -> None:
+def test_a_dry_run_of_a_deletion_is_requested_in_the_body() -> None:
     removal = delete(MANUAL_REMEDIATION, "edge-07", "default", only_if=Precondition("u", "1"))
     _, asked = against(
         ApiResponse(200, b"{}"), lambda cluster: cluster.write(removal, Acknowledged, dry_run=True)
@@ -120,7 +124,7 @@ def test_a_dry_run_of_a_deletion_is_asked_for_in_the_body_where_alone_the_server
     assert options["preconditions"] == {"uid": "u", "resourceVersion": "1"}
 
 
-def test_the_time_is_the_api_server_s_carried_on_by_our_clock() -> None:
+def test_the_time_is_the_api_server_s_advanced_by_the_local_clock() -> None:
     said = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 
     async def read(cluster: Cluster) -> tuple[datetime, datetime]:
@@ -134,7 +138,7 @@ def test_the_time_is_the_api_server_s_carried_on_by_our_clock() -> None:
     assert times == (EPOCH, said.replace(second=7))
 
 
-def test_what_a_command_cannot_do_without_ends_it() -> None:
+def test_a_command_fails_without_its_required_object() -> None:
     assert must_have(Present(3), "number") == 3
     for fact, reported in ((Absent(), "there is no node x."), (Unreadable("y"), "node x cannot be read: y.")):
         with pytest.raises(CommandFailure, match=reported) as failure:

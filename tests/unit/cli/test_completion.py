@@ -59,7 +59,9 @@ def test_flags_are_completed() -> None:
     assert "--withdraw" in complete("confirm", "--w")
 
 
-def test_kubectl_gets_a_program_that_speaks_its_protocol(capsys: pytest.CaptureFixture[str]) -> None:
+def test_kubectl_gets_a_program_that_implements_its_completion_protocol(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     main(["completion", "kubectl"])
     script = capsys.readouterr().out
 
@@ -100,6 +102,7 @@ def nodes(*names: str) -> bytes:
     return json.dumps({"kind": "NodeList", "apiVersion": "v1", "metadata": {}, "items": items}).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["explain", "tree", "confirm", "override", "check"])
 def test_names_of_nodes_are_completed_from_the_cluster_that_is_named(command: str, tmp_path: Path) -> None:
     with answering(200, nodes("edge-01", "edge-02", "core-01")) as (kubeconfig, heard):
@@ -110,6 +113,7 @@ def test_names_of_nodes_are_completed_from_the_cluster_that_is_named(command: st
     assert [(one["Impersonate-User"], one["Impersonate-Group"]) for one in heard] == [("anna", "sre")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [(403, b"{}"), (200, b"<html>")], ids=["forbidden", "no API server"])
 def test_where_there_are_no_names_nothing_is_offered(answer: tuple[int, bytes], tmp_path: Path) -> None:
     with answering(*answer) as (kubeconfig, _):
@@ -124,7 +128,7 @@ def test_where_there_are_no_names_nothing_is_offered(answer: tuple[int, bytes], 
         (("--as", "anna\r\nX: y"), "characters that cannot be shown"),
     ],
 )
-def test_whom_to_ask_as_is_checked(
+def test_the_impersonated_user_is_checked(
     words: tuple[str, ...], why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["status", *words]) == 2

@@ -29,30 +29,30 @@ def lease(ago: float, holder: str = f"{POD}_0123456789abcdef01234567", lasts: in
         (lease(-10), LeaderState.ALIVE, f"checker: {POD} leads, renewed 0s ago"),
         (lease(16), LeaderState.SILENT, f"checker: {POD} led, but has been silent for 16s"),
         (lease(-16), LeaderState.SILENT, f"checker: {POD} led, but has been silent for 0s"),
-        (lease(2, holder=""), LeaderState.NO_HOLDER, "checker: nobody leads"),
-        (Absent(), LeaderState.NEVER, "checker: nobody has ever led; is it installed?"),
-        (Unreadable("forbidden"), LeaderState.UNKNOWN, "checker: cannot be told: forbidden"),
+        (lease(2, holder=""), LeaderState.NO_HOLDER, "checker: no replica leads"),
+        (Absent(), LeaderState.NEVER, "checker: no replica has ever led; it may not be installed"),
+        (Unreadable("forbidden"), LeaderState.UNKNOWN, "checker: cannot be read: forbidden"),
     ],
 )
-def test_one_look(seen: Present[Lease] | Absent | Unreadable, state: LeaderState, sentence: str) -> None:
+def test_a_single_read(seen: Present[Lease] | Absent | Unreadable, state: LeaderState, sentence: str) -> None:
     view = evaluate_leader("checker", LeaseReading(seen, NOW))
 
     assert (view.state, view.sentence) == (state, sentence)
 
 
-def test_who_renews_between_two_looks_is_alive_whatever_its_clock_says() -> None:
+def test_a_leader_that_renews_between_two_reads_is_alive_regardless_of_its_clock() -> None:
     view = evaluate_leader("checker", LeaseReading(lease(3600), NOW), LeaseReading(lease(3602), NOW))
 
     assert (view.state, view.clock_differs) == (LeaderState.ALIVE, True)
 
 
-def test_who_does_not_is_silent() -> None:
+def test_a_leader_that_does_not_renew_is_silent() -> None:
     view = evaluate_leader("checker", LeaseReading(lease(3600), NOW), LeaseReading(lease(3600), NOW))
 
     assert view.state is LeaderState.SILENT
 
 
-def test_a_controller_that_lives_is_seen_at_once_and_one_that_hangs_after_a_second() -> None:
+def test_a_live_controller_is_detected_at_once_and_a_hanging_one_after_a_second() -> None:
     world = World("leaders", Shape(people=False))
     caller = SimulatedCaller(world)
     world.run(30.0)

@@ -35,7 +35,7 @@ def test_the_flags_of_every_example_exist(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("completion",)])
-def test_every_command_that_tells_something_tells_it_to_programs_too(name: str) -> None:
+def test_every_command_with_output_also_has_machine_readable_output(name: str) -> None:
     assert "--output" in {option for parameter in load(name).params for option in parameter.opts}
 
 
@@ -71,7 +71,7 @@ def test_the_help_lists_commands_and_exit_codes(capsys: pytest.CaptureFixture[st
     ],
     ids=" ".join,
 )
-def test_wrong_usage_ends_with_2_and_says_what_is_wrong(
+def test_wrong_usage_exits_with_2_and_an_error_message(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments) == ExitCode.USAGE

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from nodemend.cli.text import NOTHING, NextStep, split_step, step_lines
-from nodemend.safety.holds import NoConfirmation
+from nodemend.safety.holds import WaitingForConfirmation
 
 SOURCES: Final = Path(__file__).parents[3] / "src/nodemend/cli"
 GOLDEN: Final = sorted(Path(__file__).parent.glob("*/golden/**/*.txt"))
@@ -55,13 +55,13 @@ def test_every_next_line_that_is_written_as_it_is() -> None:
             NextStep("kubectl mend stop a when it is back.", "kubectl mend tree a"),
         ),
         (
-            "Switch it off, then run `kubectl mend confirm a --reason ...`.",
+            "Power it off, then run `kubectl mend confirm a --reason ...`.",
             NextStep(
-                "Switch it off, then run `kubectl mend confirm a --reason ...`.",
+                "Power it off, then run `kubectl mend confirm a --reason ...`.",
                 "kubectl mend confirm a --reason ...",
             ),
         ),
-        ("nothing; it goes on without you", NextStep("It goes on without you.", NOTHING)),
+        ("nothing; it continues by itself", NextStep("It continues by itself.", NOTHING)),
     ],
 )
 def test_the_command_is_found_in_the_text(said: str, step: NextStep) -> None:
@@ -72,4 +72,4 @@ def test_a_text_without_a_command_ends_with_the_one_that_is_given() -> None:
     step = split_step("It goes on in 30 s.", "kubectl mend tree a")
 
     assert list(step_lines(step)) == ["It goes on in 30 s.", "Next: kubectl mend tree a"]
-    assert is_command(split_step(NoConfirmation("edge-07").explain().next_step).command)
+    assert is_command(split_step(WaitingForConfirmation("edge-07").explain().next_step).command)

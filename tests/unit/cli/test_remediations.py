@@ -43,7 +43,7 @@ def test_each_kind_has_its_resource() -> None:
 
 
 @pytest.mark.parametrize("unseen", [Absent(), Unreadable("forbidden")])
-def test_what_cannot_be_seen_hides_nothing_else(unseen: Absent | Unreadable) -> None:
+def test_an_unreadable_kind_hides_no_other(unseen: Absent | Unreadable) -> None:
     assert len(replace(ALL, by_itself=unseen).visible) == 2
     assert len(replace(ALL, power=unseen).visible) == 2
     assert len(replace(ALL, manual=unseen).visible) == 2
@@ -54,20 +54,21 @@ def test_one_that_succeeded_is_over() -> None:
     assert is_open(by_itself(SelfRemediationPhase.RECOVERING))
 
 
-@pytest.mark.parametrize("reason", ["NoAgent", "NothingResets", "NoTimeProof", "ProofContradicted"])
+@pytest.mark.parametrize("reason", ["NoAgent", "NoUsableWatchdog", "NoTimeProof", "ProofContradicted"])
 def test_what_time_alone_may_never_change_needs_a_person(reason: str) -> None:
     assert may_need_a_person(held(reason))
     assert not may_need_a_person(held(reason, SelfRemediationPhase.SUCCEEDED))
 
 
 @pytest.mark.parametrize(
-    "one", [held("Proving"), by_itself(SelfRemediationPhase.PENDING), ALL.visible[0], ALL.visible[1]]
+    "one",
+    [held("AccumulatingProof"), by_itself(SelfRemediationPhase.PENDING), ALL.visible[0], ALL.visible[1]],
 )
-def test_what_goes_on_by_itself_needs_nobody(one: SelfRemediation) -> None:
+def test_a_remediation_that_progresses_by_itself_needs_no_operator(one: SelfRemediation) -> None:
     assert not may_need_a_person(one)
 
 
-def test_they_are_found_in_a_cluster_and_hidden_ones_are_told() -> None:
+def test_they_are_found_in_a_cluster_and_hidden_ones_are_reported() -> None:
     world = FencingWorld("found")
     world.cut_off()
     world.ask()

@@ -14,5 +14,5 @@ def test_the_numbers_of_a_version(major: str, minor: str, numbers: tuple[int, in
     assert ServerVersion(major=major, minor=minor).numbers == numbers
 
 
-def test_discovery_is_asked_of_the_group_and_version() -> None:
+def test_discovery_is_requested_for_the_group_and_version() -> None:
     assert ask_served(NODE_HEALTH_CHECK).target == "/apis/nodemend.io/v1alpha1"

@@ -32,16 +32,20 @@ def test_declaring_every_command_loads_nothing_that_it_needs_only_when_called() 
     assert run.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.attack("U11")
 def test_a_status_of_nodes_loads_nothing_of_machines() -> None:
     script = (
-        "import sys; import nodemend.cli.connection, nodemend.cli.status.text, nodemend.cli.cluster;"
-        "import nodemend.cli.listing_machines, nodemend.cli.terminal, nodemend.cli.read_commands;"
-        "print([name for name in sys.modules if name.startswith(('nodemend.health', 'nodemend.guard'))])"
+        "import sys; import nodemend.cli.connection, nodemend.cli.status.view, nodemend.cli.cluster;"
+        "import nodemend.cli.listing, nodemend.cli.terminal, nodemend.cli.read_commands;"
+        "print([name for name in sys.modules if name.startswith('nodemend.')])"
     )
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
     )
 
-    assert "health.machine.index" not in run.stdout
-    assert "guard.evaluator" not in run.stdout
+    assert "'nodemend.cli.status.view'" in run.stdout
+    for package in ("nodemend.health", "nodemend.remediation", "nodemend.signer", "nodemend.agent"):
+        assert f"'{package}" not in run.stdout
+    for module in ("cli.listing_caches", "guard.evaluator", "kube.informer", "safety.lifecycle"):
+        assert f"'nodemend.{module}'" not in run.stdout

@@ -16,23 +16,21 @@ from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.explain.facts import gather_node
 from nodemend.cli.explain.node import explain_node
 from nodemend.cli.explain.view import ExplainAnswer, ExplainView
-from nodemend.cli.listing import Listing
-from nodemend.cli.listing_machines import MachineListing
+from nodemend.cli.listing import Listing, MachineListing
 from nodemend.cli.node_report import gather_case
 from nodemend.cli.probe import ProbeView, probe_view
 from nodemend.cli.probe import gather as gather_probe
 from nodemend.cli.read_commands import code_of
 from nodemend.cli.read_commands import gather as gather_status
-from nodemend.cli.status.text import render
-from nodemend.cli.status.view import StatusView, status_view
+from nodemend.cli.status.view import StatusView, render, status_view
 from nodemend.cli.stop import NotStopped, stop
 from nodemend.cli.tree.branches import tree_view
 from nodemend.cli.tree.view import TreeView
 from nodemend.safety.facts import Present
 from simulation.cluster.world import World
 from tests.unit.cli.check.sound_facts import NOW, check, leader
-from tests.unit.cli.sick_world import SICK, sick_world
 from tests.unit.cli.simulated_caller import SimulatedCaller
+from tests.unit.cli.unhealthy_world import SICK, unhealthy_world
 
 OURS = ("nodehealthchecks", "remediationpolicies", "manualremediations", "selfremediations")
 NO_RIGHTS = (*OURS, "metal3remediations", "leases", "nodes", "pods", "volumeattachments", "remediationorders")
@@ -45,7 +43,7 @@ def _text(view: StatusView) -> str:
 
 @pytest.mark.attack("U2")
 def test_without_rights_the_status_calls_nothing_healthy_and_fails() -> None:
-    with sick_world() as (world, _):
+    with unhealthy_world() as (world, _):
         view = SimulatedCaller(world, hidden=NO_RIGHTS).run(gather_status)
 
     said = _text(view)
@@ -57,8 +55,8 @@ def test_without_rights_the_status_calls_nothing_healthy_and_fails() -> None:
 
 @pytest.mark.attack("U2")
 @pytest.mark.parametrize("hidden", [*OURS, "leases"])
-def test_each_thing_that_the_status_cannot_read_is_said_and_fails(hidden: str) -> None:
-    with sick_world(until=30.0) as (world, caller):
+def test_each_unreadable_part_of_the_status_is_reported_and_is_a_failure(hidden: str) -> None:
+    with unhealthy_world(until=30.0) as (world, caller):
         assert code_of(caller.run(gather_status)) is ExitCode.FINE
         view = SimulatedCaller(world, hidden=(hidden,)).run(gather_status)
 
@@ -85,8 +83,8 @@ async def _probe(cluster: Cluster) -> ProbeView:
 
 @pytest.mark.attack("U2")
 @pytest.mark.parametrize("read", [gather_status, _explain, _tree, _probe], ids=lambda one: one.__module__)
-def test_where_nothing_is_installed_that_is_said_in_those_words(read: Callable[[Cluster], Any]) -> None:
-    with sick_world() as (_, caller):
+def test_a_missing_installation_is_reported(read: Callable[[Cluster], Any]) -> None:
+    with unhealthy_world() as (_, caller):
         caller.stop_serving("nodehealthchecks")
         with pytest.raises(CommandFailure, match="Nodemend is not installed in this cluster") as ended:
             caller.run(read)
@@ -96,7 +94,7 @@ def test_where_nothing_is_installed_that_is_said_in_those_words(read: Callable[[
 
 @pytest.mark.attack("U2")
 def test_without_rights_the_check_fails() -> None:
-    with sick_world() as (world, _):
+    with unhealthy_world() as (world, _):
         view = SimulatedCaller(world, verbs=(), hidden=NO_RIGHTS).run(_check)
 
     failing = [one.text for group in view.groups for one in group.findings if one.level == "FAIL"]
@@ -106,8 +104,8 @@ def test_without_rights_the_check_fails() -> None:
 
 @pytest.mark.attack("U2")
 @pytest.mark.parametrize("hidden", ["selfremediations", "leases"])
-def test_an_explanation_without_a_kind_says_so(hidden: str) -> None:
-    with sick_world(until=30.0) as (world, caller):
+def test_an_explanation_reports_a_missing_kind(hidden: str) -> None:
+    with unhealthy_world(until=30.0) as (world, caller):
         whole = caller.run(_explain)
         view = SimulatedCaller(world, hidden=(hidden,)).run(_explain)
 
@@ -119,8 +117,8 @@ def test_an_explanation_without_a_kind_says_so(hidden: str) -> None:
 
 
 @pytest.mark.attack("U2")
-def test_a_tree_and_a_probe_without_a_kind_say_so() -> None:
-    with sick_world() as (world, caller):
+def test_a_tree_and_a_probe_report_a_missing_kind() -> None:
+    with unhealthy_world() as (world, caller):
         assert not caller.run(_tree).incomplete
         assert SimulatedCaller(world, hidden=("nodehealthchecks",)).run(_tree).incomplete
         assert not SimulatedCaller(world, hidden=("pods",)).run(_tree).incomplete
@@ -131,8 +129,8 @@ def test_a_tree_and_a_probe_without_a_kind_say_so() -> None:
 
 
 @pytest.mark.attack("U2")
-def test_what_cannot_be_read_again_is_not_taken_for_ended() -> None:
-    with sick_world() as (world, _):
+def test_a_remediation_that_becomes_unreadable_does_not_count_as_ended() -> None:
+    with unhealthy_world() as (world, _):
         caller = SimulatedCaller(world, hidden=("manualremediations",))
         old = ManualRemediation().but(
             metadata=ManualRemediation().metadata.but(
@@ -152,7 +150,7 @@ def _uid(world: World) -> str:
 
 
 @pytest.mark.attack("U12")
-def test_the_counts_and_the_sentence_do_not_contradict_one_another() -> None:
+def test_the_counts_and_the_sentence_do_not_contradict_each_other() -> None:
     """Right after a recovery the policy still counts a node that its check reports healthy."""
     well = check().but(status=check().status.but(targets=3, healthy=3))
     stale = RemediationPolicy()
@@ -164,5 +162,5 @@ def test_the_counts_and_the_sentence_do_not_contradict_one_another() -> None:
 
     assert "1 of 3 nodes not healthy" in _text(view)
     assert "Every watched node is healthy." not in _text(view)
-    assert "1 node is not healthy by the counts above; no check has told which." in _text(view)
+    assert "1 node is not healthy by the counts above; no check reports which." in _text(view)
     assert "Every watched node is healthy." in _text(later)

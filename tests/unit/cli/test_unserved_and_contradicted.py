@@ -13,15 +13,13 @@ from nodemend.cli.check.view import Level
 from nodemend.cli.explain.facts import ExplainFacts, conditions_by_writing
 from nodemend.cli.explain.node import explain_node
 from nodemend.cli.explain.view import ExplainAnswer, ExplainView
-from nodemend.cli.listing import AnyRemediation, Listing
-from nodemend.cli.listing_machines import MachineListing
+from nodemend.cli.listing import AnyRemediation, Listing, MachineListing
 from nodemend.cli.simulate.scenario import SILENT
 from nodemend.cli.simulate.world import SimulatedCluster
-from nodemend.cli.status.text import render
-from nodemend.cli.status.view import StatusView, status_view
+from nodemend.cli.status.view import StatusView, render, status_view
 from nodemend.guard.state import NOTHING_LEFT
+from nodemend.remediation.status import EVIDENCE_CONTRADICTED
 from nodemend.safety.facts import Absent, Present
-from nodemend.safety.lifecycle import EVIDENCE_CONTRADICTED
 from tests.unit.cli.check.sound_facts import check, facts, leader, problems
 from tests.unit.cli.node_cases import NODE, NOON, a_power_cycle, by_hand, by_itself, written
 from tests.unit.cli.simulate import clusters
@@ -30,7 +28,7 @@ from tests.unit.safety import worlds
 
 TWICE = "node edge-07 runs, and its workloads were released. Switch it off."
 UNTOUCHED = (
-    "Nobody serves Metal3Remediation nodemend-system/edge-07: it was asked for, and nothing has begun."
+    "No controller serves Metal3Remediation nodemend-system/edge-07: it was created, and nothing has begun."
 )
 
 
@@ -45,7 +43,7 @@ def contradicted(remediation: AnyRemediation) -> AnyRemediation:
     said = Condition(
         type=EVIDENCE_CONTRADICTED,
         status=ConditionStatus.TRUE,
-        reason="BootOutlived",
+        reason="PowerOffContradicted",
         message=TWICE,
         last_transition_time=written(-60.0),
     )
@@ -90,7 +88,7 @@ def reported_by_check(remediation: AnyRemediation) -> list[tuple[Level, str]]:
 
 
 @pytest.mark.attack("U1")
-def test_what_nobody_serves_is_said_by_every_command() -> None:
+def test_every_command_reports_unserved_remediations() -> None:
     waiting = asked_for(121.0)
     view = explained(waiting)
     [row] = status_of(waiting).nodes
@@ -116,7 +114,7 @@ def test_what_nobody_serves_is_said_by_every_command() -> None:
     ],
     ids=["somebody may be about to", "taken up", "withdrawn"],
 )
-def test_what_somebody_serves_or_may_yet_serve_is_not_unserved(remediation: Metal3Remediation) -> None:
+def test_a_remediation_that_is_or_may_be_served_is_not_unserved(remediation: Metal3Remediation) -> None:
     assert [row.state == "Unserved" for row in status_of(remediation).nodes] == [False]
     assert not any("Nobody serves" in said for _, said in reported_by_check(remediation))
     assert "Nobody serves" not in explained(remediation).headline
@@ -133,7 +131,7 @@ def test_what_somebody_serves_or_may_yet_serve_is_not_unserved(remediation: Meta
     ],
     ids=["after the release", "given up", "by itself, after the release", "broken off, and begun again"],
 )
-def test_workloads_that_may_run_twice_are_said_by_every_command_and_whole(
+def test_workloads_that_may_run_twice_are_reported_completely_by_every_command(
     remediation: AnyRemediation,
 ) -> None:
     wrong = contradicted(remediation)
@@ -146,20 +144,20 @@ def test_workloads_that_may_run_twice_are_said_by_every_command_and_whole(
 
 
 @pytest.mark.attack("U3")
-def test_that_workloads_may_run_twice_is_said_once() -> None:
+def test_workloads_that_may_run_twice_are_reported_once() -> None:
     wrong = contradicted(a_power_cycle(metal3_remediation.Metal3RemediationPhase.CONTRADICTED))
     [condition] = wrong.status.conditions
-    message = "Boot b speaks again. Its workloads may run twice. Switch it off."
+    message = "Boot b is alive. Its workloads may run twice. Switch it off."
     wrong = wrong.but(status=wrong.status.but(conditions=(condition.but(message=message),)))
 
-    said = "Boot b speaks again. Switch it off."
+    said = "Boot b is alive. Switch it off."
     assert explained(wrong).headline == f"{NODE} may run its workloads twice. {said}"
     assert (Level.FAIL, f"{NODE}: its workloads may run twice. {said}") in reported_by_check(wrong)
 
 
 @pytest.mark.attack("U6")
-def test_the_status_of_a_dry_run_says_what_would_be_done() -> None:
-    said = "The RemediationPolicy says DryRun: nothing is done, only told."
+def test_the_status_of_a_dry_run_shows_what_would_be_done() -> None:
+    said = "The RemediationPolicy sets DryRun, so Nodemend only reports what it would do."
     would = "It would create a ManualRemediation in default (remedy 1 of 1); the guard would let it begin."
     report = TargetReport(name=NODE, verdict="Held", message=f"{said} {would} Set its mode to Act.")
     one = check()
@@ -170,12 +168,12 @@ def test_the_status_of_a_dry_run_says_what_would_be_done() -> None:
 
 
 @pytest.mark.attack("U4")
-def test_a_check_that_has_no_nodes_left_says_so_once_and_leads_to_what_is_wrong() -> None:
+def test_a_check_without_remaining_nodes_reports_it_once_with_the_cause() -> None:
     stalled, shared = (
         Condition(
             type=type_,
             status=ConditionStatus.TRUE,
-            reason="NothingLeft",
+            reason="NoTargetsLeft",
             message=message,
             last_transition_time=written(-60.0),
         )
@@ -191,7 +189,7 @@ def test_a_check_that_has_no_nodes_left_says_so_once_and_leads_to_what_is_wrong(
 
 
 @pytest.mark.attack("U12")
-def test_where_counts_say_more_than_rows_the_next_step_is_another_look() -> None:
+def test_if_counts_and_rows_differ_the_next_step_is_to_read_again() -> None:
     one = check()
     reported = one.but(status=one.status.but(targets=3, healthy=2))
     view = status_view(Absent(), (leader("checker"),), Present([reported]), Listing(), MachineListing(), NOON)

@@ -58,11 +58,11 @@ def test_fields_are_named_as_kubernetes_names_them() -> None:
     assert yaml.safe_load(as_document(VIEW, Form.YAML)) == typed
 
 
-def test_what_json_has_no_number_for_is_null() -> None:
+def test_a_number_that_json_cannot_express_is_null() -> None:
     assert as_plain(float("inf")) is None
 
 
-def test_what_is_no_view_is_refused() -> None:
+def test_an_invalid_view_is_refused() -> None:
     with pytest.raises(TypeError, match="object is no part of a view"):
         as_plain({"x": object()})
 

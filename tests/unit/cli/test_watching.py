@@ -58,7 +58,7 @@ def looking_at(
     return read
 
 
-def test_every_look_is_told_and_says_whether_it_is_news() -> None:
+def test_every_read_is_reported_with_whether_it_is_a_change() -> None:
     reported, _ = watch(("held", 1), ("held", 3), ("open", 5))
 
     assert [(read.view, read.news) for read in reported] == [
@@ -68,13 +68,13 @@ def test_every_look_is_told_and_says_whether_it_is_news() -> None:
     ]
 
 
-def test_there_is_a_pause_between_two_looks() -> None:
+def test_there_is_a_pause_between_two_reads() -> None:
     _, at = watch(("held", 1), ("held", 1), ("held", 1))
 
     assert [later - earlier for earlier, later in pairwise(at)] == [POLL_INTERVAL] * 2
 
 
-def test_a_cluster_that_falls_silent_is_told_once_and_so_is_its_return() -> None:
+def test_the_loss_of_the_cluster_is_reported_once_and_so_is_its_return() -> None:
     reported, _ = watch(("held", 1), SILENT, SILENT, ("held", 9))
 
     assert [(read.view, read.news, read.failure) for read in reported] == [
@@ -87,7 +87,7 @@ def test_a_cluster_that_falls_silent_is_told_once_and_so_is_its_return() -> None
 
 
 @pytest.mark.parametrize("observations", [(SILENT,), (("held", 1), REFUSED)], ids=["at once", "later"])
-def test_a_first_look_that_fails_and_any_refusal_end_it(
+def test_a_failed_first_read_and_any_refusal_end_the_watch(
     observations: tuple[Observed | CommandFailure, ...],
 ) -> None:
     with pytest.raises(CommandFailure):

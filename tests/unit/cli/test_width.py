@@ -41,7 +41,7 @@ def test_a_command_to_paste_stays_on_one_line() -> None:
     assert fit(command, 80) == [command]
 
 
-def test_where_nobody_looks_at_a_terminal_lines_stay_whole(
+def test_lines_are_not_cut_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)

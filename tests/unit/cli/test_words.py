@@ -76,7 +76,7 @@ def test_the_first_sentence_of_a_text(text: str, first: str) -> None:
     assert first_sentence(text) == first
 
 
-def test_columns_stand_below_one_another_and_no_line_ends_in_blanks() -> None:
+def test_columns_are_aligned_and_no_line_ends_in_blanks() -> None:
     assert align([("NODE", "WHY"), ("a", "because it is so"), ("edge-07", "")]) == [
         "NODE      WHY",
         "a         because it is so",
@@ -106,6 +106,6 @@ def test_lines_break_between_words_and_never_within_a_name() -> None:
 @pytest.mark.parametrize(
     "text", ["swap", 'say "x"', "$(reboot)", "`reboot`", "it's", "a\\b", "!!", "'; reboot; '"]
 )
-def test_what_others_wrote_is_one_word_of_a_command(text: str) -> None:
+def test_a_foreign_value_is_one_argument_of_a_command(text: str) -> None:
     assert shlex.split(f"kubectl mend pause --reason {quoted(text)}")[-1] == text
     assert quoted("switch swap") == '"switch swap"'

@@ -1,4 +1,4 @@
-"""All kinds of output of `kubectl mend`, wherever a command defines them."""
+"""All kinds of output of `kubectl mend`, from every command."""
 
 import importlib
 import inspect

@@ -10,6 +10,7 @@ import pytest
 from generate.outputs import install_documents
 from nodemend.api import well_known
 from nodemend.api.resources import ADMISSION_BINDING, ADMISSION_POLICY
+from nodemend.guard.policies import ALWAYS
 from nodemend.guard.policy_proof import (
     GOOD_FOR,
     Admission,
@@ -23,8 +24,7 @@ from nodemend.guard.shipped_policies import SHIPPED
 from nodemend.kube.client import ApiClient
 from nodemend.kube.outcome import ApiResponse, Reply, Unanswered
 from nodemend.kube.request import Method, Request
-from nodemend.safety.guard_holds import PolicyNotInForce, PolicyNotProven
-from nodemend.safety.policies import ALWAYS, PolicyProblem
+from nodemend.safety.guard_holds import PolicyNotInForce, PolicyNotProven, PolicyProblem
 from simulation.processes import HostClock, SimulatedProcess
 from simulation.scheduler import Scheduler
 from tests.unit.kube.scripted_transport import ScriptedTransport
@@ -196,7 +196,7 @@ def test_one_that_reads_as_shipped_and_refuses_nothing_is_found_by_trying(
     assert (found.policy, "would let" in found.why) == (policy, True)
 
 
-def test_a_word_is_tried_on_a_remediation_that_has_none() -> None:
+def test_a_confirmation_is_tried_on_a_remediation_without_one() -> None:
     server = furnished()
     given = [named(f"given-{number}", confirmation={"by": "anna"}) for number in range(150)]
     server.objects["manualremediations"] = [*given, named("open")]
@@ -206,7 +206,7 @@ def test_a_word_is_tried_on_a_remediation_that_has_none() -> None:
     assert [path.rpartition("/")[2] for path in tried] == ["open"]
 
 
-def test_where_each_has_its_word_there_is_none_to_be_given() -> None:
+def test_if_each_has_a_confirmation_no_confirmation_is_tried() -> None:
     server = furnished()
     server.objects["manualremediations"] = [named("given", confirmation={"by": "anna"})]
     server.asleep = "nodemend-confirmation"
@@ -227,7 +227,7 @@ def test_a_webhook_of_others_that_is_away_does_not_hold_everything() -> None:
 @pytest.mark.parametrize(
     "gone", [path for path in DOCUMENTS if "bindings" in path and path.rpartition("/")[2] in ALWAYS]
 )
-def test_a_binding_that_is_gone_is_doubted_at_the_next_round_and_believed_when_it_is_back(gone: str) -> None:
+def test_a_missing_binding_is_detected_in_the_next_round_and_accepted_when_it_returns(gone: str) -> None:
     server = Server()
     proof = server.proof(REMEDIATOR)
     server.prove(proof)
@@ -289,7 +289,7 @@ def test_a_brown_out_in_which_no_round_is_answered_whole_leaves_each_policy_its_
     assert server.prove(proof) is not None
 
 
-def test_where_there_is_no_node_nothing_is_tried_on_one() -> None:
+def test_without_a_node_no_attempt_is_made_on_one() -> None:
     server = Server()
     server.objects = {}
 
@@ -371,7 +371,7 @@ def test_an_api_server_that_is_away_voids_no_report() -> None:
     assert proof.reports_from() == 120
 
 
-def test_who_cannot_tell_since_when_it_is_in_force_again_holds() -> None:
+def test_a_policy_with_an_unknown_restore_time_is_not_proven() -> None:
     server = fenced()
     proof = server.proof(FENCING)
     server.asleep = "nodemend-agent-leases"

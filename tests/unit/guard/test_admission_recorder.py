@@ -4,8 +4,7 @@ import pytest
 
 from nodemend.guard.policy_proof import AdmissionTelemetry
 from nodemend.kube.events import EventRecord
-from nodemend.safety.guard_holds import PolicyNotInForce, PolicyNotProven
-from nodemend.safety.policies import PolicyProblem
+from nodemend.safety.guard_holds import PolicyNotInForce, PolicyNotProven, PolicyProblem
 from tests.unit.telemetry.scraped import Scraped
 
 NAME = "nodemend-confirmation"
@@ -15,7 +14,7 @@ NAME = "nodemend-confirmation"
 @pytest.mark.parametrize(
     "problem", [PolicyNotInForce(NAME, "it is missing"), PolicyNotProven(NAME, "no answer")]
 )
-def test_a_doubt_is_told_once_with_the_policy_that_it_is_about(problem: PolicyProblem) -> None:
+def test_a_missing_proof_is_reported_once_with_its_policy(problem: PolicyProblem) -> None:
     scraped, events = Scraped(), list[EventRecord]()
     telemetry = AdmissionTelemetry(scraped.log, scraped.metrics, events.append)
 

@@ -8,7 +8,7 @@ from nodemend.guard.state import Overlaps, spell_overlap
 
 
 @pytest.mark.attack("G6")
-def test_the_counts_are_those_of_a_count_from_scratch_whatever_came_before() -> None:
+def test_the_counts_equal_a_full_recount_after_any_history() -> None:
     chance, overlaps, known = random.Random(6), Overlaps(), dict[str, list[str]]()
     for _ in range(3000):
         target, checks = f"n{chance.randrange(12)}", sorted(chance.sample("abcd", chance.randrange(5)))

@@ -38,7 +38,7 @@ def test_who_waits_for_a_person_after_the_last_remedy_is_held_and_who_is_just_re
     assert "1 of 10 machines (RemediesExhausted 1). n1: All" in reminders.update("workers", counts, FIRST)[0]
 
 
-def test_a_check_with_nobody_held_is_forgotten_and_each_check_has_its_own_time() -> None:
+def test_a_check_without_held_nodes_is_forgotten_and_each_check_has_its_own_interval() -> None:
     reminders, held = HoldReminders("node"), a_target_index(n1=CLOSED).of_check("workers")
     reminders.update("workers", held, 0.0)
     assert reminders.update("others", a_target_index().of_check("workers"), 10.0) == ("", None)

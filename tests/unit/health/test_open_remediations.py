@@ -73,7 +73,7 @@ def test_who_looked_ahead_has_the_list_at_its_deadline_without_asking() -> None:
     assert stage.server.asked == 1
 
 
-def test_a_list_is_asked_for_anew_once_it_is_old() -> None:
+def test_an_old_list_is_requested_again() -> None:
     stage = Stage()
 
     async def story() -> None:
@@ -85,7 +85,7 @@ def test_a_list_is_asked_for_anew_once_it_is_old() -> None:
     stage.play(story)
 
 
-def test_who_looks_ahead_of_a_later_deadline_has_a_list_that_lasts_until_then() -> None:
+def test_a_prefetched_list_stays_valid_until_the_later_deadline() -> None:
     stage = Stage()
 
     async def story() -> None:

@@ -94,12 +94,12 @@ def story() -> Iterator[Story]:
     begun.process.crash()
 
 
-def test_our_own_kind_is_always_watched(story: Story) -> None:
+def test_nodemend_s_own_kind_is_always_watched(story: Story) -> None:
     assert story.watched == {MANUAL_REMEDIATION.kind}
     assert story.watch.remedies.synced
 
 
-def test_a_kind_that_is_asked_for_is_found_and_watched_and_let_go_again(story: Story) -> None:
+def test_a_requested_kind_is_discovered_watched_and_released_again(story: Story) -> None:
     story.watch.want("test", frozenset({ASKED}))
     story.run()
     assert story.watch.remedies.kinds[ASKED] == RemedyKind(REBOOT_TEMPLATE, REBOOT)
@@ -134,14 +134,14 @@ def test_but_not_when_its_view_has_grown_old(story: Story) -> None:
     assert story.run(800.0).watched == {"ManualRemediation"}
 
 
-def test_that_what_is_known_of_a_kind_has_changed_is_told(story: Story) -> None:
+def test_a_change_in_a_kind_s_state_is_reported(story: Story) -> None:
     before = story.reported
     story.watch.want("test", frozenset({UNKNOWN}))
     assert story.run().reported == before + 1
     assert story.run(60.0).reported == before + 1
 
 
-def test_a_kind_that_is_not_served_is_looked_for_again_and_holds_up_nobody(story: Story) -> None:
+def test_an_unserved_kind_is_discovered_again_and_blocks_no_other(story: Story) -> None:
     story.watch.want("test", frozenset({UNKNOWN}))
     story.run()
     assert story.watch.remedies.kinds[UNKNOWN] == NotServed("example.com/v1 has no kind FenceTemplate")
@@ -149,7 +149,7 @@ def test_a_kind_that_is_not_served_is_looked_for_again_and_holds_up_nobody(story
     assert story.watch.remedies.age(story.process.monotonic()) < 60
 
 
-def test_a_kind_that_may_not_be_listed_holds_up_nobody_either_until_it_may_be(story: Story) -> None:
+def test_a_kind_that_may_not_be_listed_blocks_no_other_until_it_may_be(story: Story) -> None:
     story.forbidden.add(REBOOT.plural)
     story.watch.want("test", frozenset({ASKED}))
     story.run()
@@ -163,7 +163,7 @@ def test_a_kind_that_may_not_be_listed_holds_up_nobody_either_until_it_may_be(st
     assert story.watched == {"ManualRemediation", "Reboot"}
 
 
-def test_a_kind_whose_view_has_grown_old_is_asked_for_again(story: Story) -> None:
+def test_a_kind_with_an_old_view_is_requested_again(story: Story) -> None:
     story.watch.want("test", frozenset({ASKED}))
     story.run()
     story.forbidden.add(REBOOT.plural)

@@ -54,7 +54,7 @@ def check(status: int = 200, **said: bool) -> Request | Hold:
 
 
 @pytest.mark.parametrize("said", [{}, {"committed": True, "finished": True}, {"finished": True}])
-def test_the_version_that_was_looked_at_is_deleted(said: dict[str, bool]) -> None:
+def test_exactly_the_version_that_was_read_is_deleted(said: dict[str, bool]) -> None:
     write = check(**said)
     assert isinstance(write, Request)
     assert write.method is Method.DELETE
@@ -62,7 +62,7 @@ def test_the_version_that_was_looked_at_is_deleted(said: dict[str, bool]) -> Non
 
 
 @pytest.mark.parametrize("said", [{"ours": False}, {"committed": True}, {"committed": True, "ending": True}])
-def test_what_is_not_ours_or_has_released_something_is_left(said: dict[str, bool]) -> None:
+def test_a_foreign_remediation_or_one_that_has_released_something_is_kept(said: dict[str, bool]) -> None:
     assert check(**said) == Hold(OtherRemediation("it"))
 
 

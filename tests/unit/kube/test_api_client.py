@@ -68,14 +68,14 @@ def test_after_the_server_asked_for_quiet_nothing_is_sent_until_then(answer: Api
     world.read()
 
     world.pass_time(6.0)
-    assert world.write() == Refused(Reason.THROTTLED, "the server asked us to be quiet", 1.0)
+    assert world.write() == Refused(Reason.THROTTLED, "the server requested a pause", 1.0)
     assert len(world.transport.asked) == 1
 
     world.pass_time(1.0)
     assert world.write() == Ok(Acknowledged())
 
 
-def test_a_wish_for_quiet_without_a_number_is_a_second_and_none_is_for_ever() -> None:
+def test_a_missing_retry_after_is_one_second_and_a_long_one_is_limited() -> None:
     brief, endless = World(ApiResponse(429, b"{}")), World(ApiResponse(429, b"{}", retry_after=1e9))
     brief.read()
     endless.read()
@@ -86,7 +86,7 @@ def test_a_wish_for_quiet_without_a_number_is_a_second_and_none_is_for_ever() ->
     assert brief.read() == endless.read() == Ok(Acknowledged())
 
 
-def test_an_eviction_that_a_budget_refuses_silences_nobody() -> None:
+def test_an_eviction_that_a_budget_refuses_slows_no_other_request() -> None:
     status = {"details": {"causes": [{"reason": "DisruptionBudget"}]}, "message": "budget"}
     world = World(ApiResponse(429, msgspec.json.encode(status), retry_after=10.0))
 
@@ -94,11 +94,11 @@ def test_an_eviction_that_a_budget_refuses_silences_nobody() -> None:
     assert world.read() == Ok(Acknowledged())
 
 
-def test_our_own_rate_is_an_outcome_too() -> None:
+def test_the_client_s_own_rate_limit_is_an_outcome_too() -> None:
     world = World(rate=Rate(per_second=2, at_once=1))
 
     assert world.read() == Ok(Acknowledged())
-    assert world.read() == Refused(Reason.THROTTLED, "our own rate is used up", 0.5)
+    assert world.read() == Refused(Reason.THROTTLED, "the client's own rate limit is reached", 0.5)
     assert len(world.transport.asked) == 1
 
 
@@ -110,11 +110,11 @@ def test_what_can_wait_shares_the_rate_with_what_cannot() -> None:
         return world.call(patient.read(_READ, Acknowledged, deadline=world.scheduler.now + 1))
 
     assert read_patiently() == Ok(Acknowledged())
-    assert read_patiently() == Refused(Reason.THROTTLED, "our own rate is used up", 0.5)
+    assert read_patiently() == Refused(Reason.THROTTLED, "the client's own rate limit is reached", 0.5)
     assert world.read() == Ok(Acknowledged())
 
 
-def test_who_queues_waits_for_its_turn_as_long_as_the_deadline_lets_it() -> None:
+def test_a_queued_request_waits_for_its_turn_as_long_as_the_deadline_allows() -> None:
     world = World(rate=Rate(per_second=2, at_once=2))
     queuing = world.client.leaving(1, queues=True)
 
@@ -124,7 +124,9 @@ def test_who_queues_waits_for_its_turn_as_long_as_the_deadline_lets_it() -> None
 
     assert read(within=0.6, takes=0.0) == Ok(Acknowledged())
     assert read(within=0.6, takes=0.5) == Ok(Acknowledged())
-    assert read(within=0.4, takes=0.0) == Refused(Reason.THROTTLED, "our own rate is used up", 0.5)
+    assert read(within=0.4, takes=0.0) == Refused(
+        Reason.THROTTLED, "the client's own rate limit is reached", 0.5
+    )
     assert world.read() == Ok(Acknowledged())  # One call's rate was left.
 
 
@@ -154,7 +156,7 @@ def test_what_can_wait_keeps_the_quiet_that_the_server_asked_another_for() -> No
 
     asked = world.client.leaving(1).read(_READ, Acknowledged, deadline=world.scheduler.now + 1)
 
-    assert world.call(asked) == Refused(Reason.THROTTLED, "the server asked us to be quiet", 7.0)
+    assert world.call(asked) == Refused(Reason.THROTTLED, "the server requested a pause", 7.0)
 
 
 def test_a_write_cannot_pass_for_a_read_nor_the_reverse() -> None:

@@ -37,7 +37,7 @@ def test_an_agreed_answer_is_decoded_and_keeps_the_server_s_clock() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "word", "reason"),
+    ("code", "reason_text", "reason"),
     [
         (400, "BadRequest", Reason.BAD_REQUEST),
         (401, "Unauthorized", Reason.UNAUTHORIZED),
@@ -52,14 +52,14 @@ def test_an_agreed_answer_is_decoded_and_keeps_the_server_s_clock() -> None:
         (302, "", Reason.OTHER),
     ],
 )
-def test_a_refusal_has_its_reason(code: int, word: str, reason: Reason) -> None:
+def test_a_refusal_has_its_reason(code: int, reason_text: str, reason: Reason) -> None:
     refused = Refused(reason, "because")
 
-    assert read_outcome(ApiResponse(code, _status(code, word)), _Thing) == refused
-    assert write_outcome(ApiResponse(code, _status(code, word)), _Thing) == refused
+    assert read_outcome(ApiResponse(code, _status(code, reason_text)), _Thing) == refused
+    assert write_outcome(ApiResponse(code, _status(code, reason_text)), _Thing) == refused
 
 
-def test_a_refusal_says_how_long_to_be_quiet_by_header_or_body_the_longer() -> None:
+def test_a_refusal_has_the_longer_retry_after_of_header_and_body() -> None:
     answer = ApiResponse(429, _status(429, "TooManyRequests", retryAfterSeconds=3), retry_after=1.0)
 
     assert write_outcome(answer, _Thing) == Refused(Reason.THROTTLED, "because", 3.0)
@@ -77,12 +77,12 @@ def test_silence_leaves_a_write_unknown_and_a_read_unreachable() -> None:
     assert write_outcome(Unanswered("cut"), _Thing) == Unknown("cut")
 
 
-def test_what_was_never_sent_was_never_applied() -> None:
+def test_a_request_that_was_never_sent_was_never_applied() -> None:
     assert read_outcome(Unsent("refused"), _Thing) == Unreachable("refused")
     assert write_outcome(Unsent("refused"), _Thing) == Unsent("refused")
 
 
-def test_an_answer_that_cannot_be_read_says_so() -> None:
+def test_an_unreadable_answer_is_reported() -> None:
     outcome = write_outcome(ApiResponse(200, b'{"name":1}'), _Thing)
 
     assert outcome == Undecodable("_Thing: Expected `str`, got `int` - at `$.name`")
@@ -98,6 +98,6 @@ def test_a_proxy_s_page_is_a_message() -> None:
     assert read_outcome(ApiResponse(404, b""), _Thing) == Refused(Reason.NOT_FOUND, "the server answered 404")
 
 
-def test_an_eviction_refused_for_one_workload_is_told_from_load() -> None:
+def test_an_eviction_refused_by_a_budget_is_distinguished_from_server_load() -> None:
     assert read_status(_status(429, "", causes=[{"reason": "DisruptionBudget"}])).guards_a_disruption_budget
     assert not read_status(_status(429, "")).guards_a_disruption_budget

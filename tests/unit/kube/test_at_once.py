@@ -61,7 +61,7 @@ def test_what_one_raises_is_raised_and_the_others_end() -> None:
     assert not world.process.unjoined_failures
 
 
-def test_whoever_is_cancelled_leaves_none_behind() -> None:
+def test_a_cancelled_call_leaves_no_task_behind() -> None:
     world = World()
 
     async def ask() -> None:

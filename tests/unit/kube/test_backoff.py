@@ -30,6 +30,6 @@ def test_chance_only_lengthens_and_at_most_doubles(failures: int, chance: float)
 
 
 @pytest.mark.parametrize(("first", "most", "spread"), [(0.0, 1.0, 0.0), (2.0, 1.0, 0.0), (1.0, 2.0, -0.1)])
-def test_a_backoff_that_could_not_keep_its_word_is_refused(first: float, most: float, spread: float) -> None:
+def test_a_backoff_with_inconsistent_limits_is_refused(first: float, most: float, spread: float) -> None:
     with pytest.raises(ValueError, match=r"back-off|spread"):
         Backoff(first, most, spread)

@@ -46,7 +46,7 @@ def test_plain_http_is_for_loopback_only() -> None:
 
 
 @pytest.mark.parametrize("server", ["", "10.0.0.1:443", "ftp://c", "https://"])
-def test_what_is_no_address_is_refused(server: str) -> None:
+def test_an_invalid_address_is_refused(server: str) -> None:
     with pytest.raises(CredentialsError, match="is not an http or https address"):
         checked(Connection(Endpoint(server)))
 

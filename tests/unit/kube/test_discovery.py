@@ -52,11 +52,11 @@ def test_its_scope_is_what_the_server_says() -> None:
     assert found == Resource("example.com", "v1", "Rack", "racks", namespaced=False)
 
 
-def test_the_core_group_has_a_path_of_its_own() -> None:
+def test_the_core_group_has_a_separate_path() -> None:
     _, path = ask("v1", "Node", ApiResponse(200, SERVED))
     assert path == "/api/v1"
 
 
-def test_a_kind_that_is_not_there_is_none_and_a_version_that_is_not_is_a_refusal() -> None:
+def test_a_missing_kind_is_absent_and_a_missing_version_is_refused() -> None:
     assert ask("example.com/v1", "Fence", ApiResponse(200, SERVED))[0] is None
     assert isinstance(ask("example.com/v9", "Fence", ApiResponse(404, b"404 page not found\n"))[0], Refused)

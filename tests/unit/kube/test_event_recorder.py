@@ -140,7 +140,7 @@ def test_a_busy_server_is_left_alone_for_as_long_as_it_asks(world: World) -> Non
     assert world.recorder.counts.written == 1
 
 
-def test_a_write_that_was_applied_unheard_is_not_told_twice(world: World) -> None:
+def test_a_write_that_was_applied_without_a_reply_is_not_repeated(world: World) -> None:
     replies: Iterator[Reply] = iter([Unanswered("no answer"), ALREADY_EXISTS])
     world.wire.answer = lambda _: next(replies)
     world.record()
@@ -152,7 +152,7 @@ def test_a_write_that_was_applied_unheard_is_not_told_twice(world: World) -> Non
 
 
 @pytest.mark.parametrize("status", [404, 409])
-def test_an_event_that_is_gone_or_changed_is_told_anew(world: World, status: int) -> None:
+def test_a_deleted_or_changed_event_is_created_again(world: World, status: int) -> None:
     world.record()
     world.run(1.0)
     world.wire.answer = lambda request: ApiResponse(status, b"") if request.method is Method.PATCH else DONE

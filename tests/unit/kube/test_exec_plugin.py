@@ -22,13 +22,13 @@ def _output(api_version: str = V1, kind: str = "ExecCredential", **status: objec
     return msgspec.json.encode({"apiVersion": api_version, "kind": kind, "status": status})
 
 
-def test_a_plugin_is_told_that_there_is_no_terminal() -> None:
+def test_a_plugin_gets_the_information_that_there_is_no_terminal() -> None:
     reported = msgspec.json.decode(written_input(PLUGIN, b"ca"))
 
     assert reported == {"apiVersion": V1, "kind": "ExecCredential", "spec": {"interactive": False}}
 
 
-def test_a_plugin_that_asked_is_told_of_the_cluster() -> None:
+def test_a_plugin_that_requests_cluster_info_gets_it() -> None:
     cluster = PluginCluster("https://c", "name", verified=False, config=msgspec.Raw(b'{"region":"x"}'))
     reported = msgspec.json.decode(written_input(ExecPlugin(V1, "p", cluster=cluster), b"ca"))
 

@@ -68,7 +68,7 @@ def test_a_client_certificate_in_the_text_is_taken() -> None:
         (None, {"certificate-authority-data": f"{_HIDDEN}!"}, "not base64"),
     ],
 )
-def test_what_a_secret_must_not_make_us_do_is_refused(
+def test_a_secret_with_dangerous_settings_is_refused(
     user: dict[str, Any] | None, cluster: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(CredentialsError, match=why) as refused:
@@ -94,7 +94,7 @@ def test_what_a_secret_must_not_make_us_do_is_refused(
         ("x" * (LONGEST + 1), "longer"),
     ],
 )
-def test_a_text_that_is_no_kubeconfig_is_refused_in_words_that_do_not_show_it(text: str, why: str) -> None:
+def test_an_invalid_kubeconfig_is_refused_without_showing_its_content(text: str, why: str) -> None:
     with pytest.raises(CredentialsError, match=why) as refused:
         read_foreign_kubeconfig(text)
 

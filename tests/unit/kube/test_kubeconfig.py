@@ -160,7 +160,7 @@ def test_a_context_without_a_user_is_anonymous() -> None:
         ),
     ],
 )
-def test_what_cannot_be_used_is_refused_with_a_reason(user: str, cluster: str, why: str) -> None:
+def test_an_unusable_kubeconfig_is_refused_with_a_reason(user: str, cluster: str, why: str) -> None:
     with pytest.raises(CredentialsError, match=why):
         _choose(user, cluster)
 

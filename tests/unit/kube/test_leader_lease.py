@@ -70,7 +70,7 @@ def test_it_looks_first() -> None:
     assert LeaderLease("me", TIMING).step(CampaignStarted(), 5.0) == ReadLeaderLease(deadline=8.0)
 
 
-def test_a_lease_of_another_is_left_alone_for_its_whole_duration() -> None:
+def test_a_lease_of_another_holder_is_left_alone_for_its_whole_duration() -> None:
     machine = candidate()
 
     assert isinstance(machine.step(RecordFound(OTHERS), 1.0), WaitFor)
@@ -133,7 +133,7 @@ def test_a_released_lease_is_free_after_its_second() -> None:
     assert isinstance(play(machine, (WaitOver(), 2.0), (RecordFound(RELEASED), 2.0)), Claim)
 
 
-def test_a_lease_held_by_nobody_that_names_no_duration_is_left_alone_for_ours() -> None:
+def test_an_unheld_lease_without_a_duration_blocks_for_the_candidate_s_duration() -> None:
     machine = candidate()
     blank = replace(RELEASED, seconds=0)
     play(machine, (RecordFound(blank), 1.0))
@@ -151,7 +151,7 @@ def test_an_absent_lease_is_placed_and_then_watched_for_the_full_time() -> None:
     assert isinstance(play(machine, (WaitOver(), 16.5), (RecordFound(placed), 16.5)), Claim)
 
 
-def test_a_missing_namespace_is_waited_for() -> None:
+def test_the_candidate_waits_for_a_missing_namespace() -> None:
     command = play(candidate(), (RecordMissing(), 1.0), (RecordMissing(), 1.1))
 
     assert isinstance(command, WaitFor)
@@ -162,7 +162,7 @@ def test_its_own_record_from_an_earlier_claim_is_claimed_at_once() -> None:
     assert candidate().step(RecordFound(OURS), 1.0) == Claim(OURS, 4.0)
 
 
-def test_a_claim_without_an_answer_is_not_believed_but_read() -> None:
+def test_a_claim_without_a_reply_is_verified_by_a_read() -> None:
     machine = candidate()
     play(machine, (RecordFound(OTHERS), 1.0), (WaitOver(), 16.0), (RecordFound(OTHERS), 16.0))
 
@@ -173,7 +173,7 @@ def test_a_claim_without_an_answer_is_not_believed_but_read() -> None:
     assert machine.step(WaitOver(), 19.2) == ReadLeaderLease(22.2)
 
 
-def test_a_claim_that_was_applied_unheard_is_made_again_with_a_higher_epoch() -> None:
+def test_a_claim_that_was_applied_without_a_reply_is_repeated_with_a_higher_epoch() -> None:
     machine = candidate()
     play(
         machine,
@@ -189,7 +189,7 @@ def test_a_claim_that_was_applied_unheard_is_made_again_with_a_higher_epoch() ->
     assert machine.term.epoch == 51
 
 
-def test_a_claim_that_was_not_applied_is_made_again_without_waiting_anew() -> None:
+def test_a_claim_that_was_not_applied_is_repeated_without_a_new_wait() -> None:
     machine = candidate()
     play(
         machine,
@@ -286,7 +286,7 @@ def test_reading_that_a_renewal_was_applied_extends_nothing() -> None:
     assert machine.term.ends_at == 110.0
 
 
-def test_a_term_not_renewed_in_time_is_over() -> None:
+def test_a_term_that_is_not_renewed_in_time_is_over() -> None:
     machine = leader()
     play(machine, (WaitOver(), 102.0), (RecordFailed("no answer"), 105.0), (WaitOver(), 105.1))
 
@@ -331,7 +331,7 @@ def test_a_refused_renewal_is_looked_into_at_once() -> None:
     assert play(leader(), (WaitOver(), 102.0), (RecordOutdated(), 102.1)) == ReadLeaderLease(105.1)
 
 
-def test_a_lease_edited_by_others_but_still_ours_is_renewed_in_its_new_version() -> None:
+def test_a_lease_edited_by_others_but_still_held_is_renewed_in_its_new_version() -> None:
     machine = leader()
     play(machine, (WaitOver(), 102.0), (RecordOutdated(), 102.1))
 
@@ -380,7 +380,7 @@ def test_a_leader_whose_lease_went_back_loses_its_term_though_it_is_still_named(
 
 
 @pytest.mark.attack("K1")
-def test_a_restored_record_that_names_it_is_watched_like_anybody_elses() -> None:
+def test_a_restored_record_with_its_own_name_is_watched_like_any_other() -> None:
     """Another process may have led since, and may not know yet that its claim is lost."""
     machine = candidate()
     play(machine, (RecordFound(replace(OTHERS, version="60")), 1.0), (WaitOver(), 3.0))
@@ -474,7 +474,7 @@ def test_who_sees_the_leader_renew_remembers_what_the_leader_does(
 # Leaving
 
 
-def test_whoever_leaves_reads_before_giving_up_the_lease() -> None:
+def test_a_leaving_leader_reads_the_lease_before_it_releases_it() -> None:
     machine = leader()
     machine.step(WaitOver(), 102.0)
 
@@ -485,7 +485,7 @@ def test_whoever_leaves_reads_before_giving_up_the_lease() -> None:
 
 
 @pytest.mark.parametrize("seen", [RecordFound(OTHERS), RecordMissing(), RecordFailed("no answer")])
-def test_whoever_leaves_touches_nothing_that_is_not_theirs(seen: ElectionEvent) -> None:
+def test_a_leaving_leader_leaves_a_lease_of_another_holder_alone(seen: ElectionEvent) -> None:
     assert play(leader(), (Resigned(), 102.0), (seen, 102.1)) == Leave()
 
 

@@ -278,8 +278,8 @@ def test_cancelling_stops_the_work_and_then_gives_up_the_lease(world: World) -> 
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_cancelling_at_the_very_beginning_of_a_term_gives_up_the_lease(seed: int) -> None:
-    """Whether or not its work has made its first step."""
+def test_a_cancellation_at_the_start_of_a_term_releases_the_lease(seed: int) -> None:
+    """The leader's work may have made its first step or not."""
     world = World(seed)
     first = world.replica("a")
     first.start(first.toil)
@@ -322,7 +322,7 @@ def test_work_that_ends_by_itself_gives_up_the_lease_and_ends_the_campaign(world
     assert world.server.holder == ""
 
 
-def test_what_the_work_raises_comes_out_after_the_lease_was_given_up(world: World) -> None:
+def test_an_exception_of_the_work_is_raised_after_the_lease_is_released(world: World) -> None:
     first = world.replica("a")
     caught: list[str] = []
 
@@ -438,7 +438,7 @@ def test_every_start_is_another_candidate(world: World) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_of_many_candidates_one_leads(seed: int) -> None:
+def test_only_one_of_many_candidates_leads(seed: int) -> None:
     world = World(seed)
     replicas = [world.replica(name) for name in "abcde"]
     for replica in replicas:

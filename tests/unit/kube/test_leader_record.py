@@ -49,7 +49,7 @@ def test_a_held_lease_is_found() -> None:
     assert understand(ApiResponse(200, held)) == RecordFound(HELD)
 
 
-def test_a_lease_that_says_nothing_is_held_by_nobody() -> None:
+def test_an_empty_lease_has_no_holder() -> None:
     assert understand(ApiResponse(201, lease())) == RecordFound(Record("u1", "41", "", 0, 0))
 
 
@@ -90,7 +90,7 @@ def test_reading_asks_the_store_and_not_a_cache() -> None:
     assert (request.method, request.query) == (Method.GET, ())
 
 
-def test_a_placed_lease_is_held_by_nobody_for_the_full_time() -> None:
+def test_a_created_lease_has_no_holder_for_the_full_duration() -> None:
     request = place_record(ADDRESS, 15, NOON)
 
     assert request.method is Method.POST

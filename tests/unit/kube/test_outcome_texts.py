@@ -40,12 +40,12 @@ TEXTS: list[tuple[object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("told", "text"), TEXTS, ids=[text for _, text in TEXTS])
-def test_it_is_told_as(told: object, text: str) -> None:
-    assert str(told) == text
+@pytest.mark.parametrize(("outcome", "text"), TEXTS, ids=[text for _, text in TEXTS])
+def test_the_outcome_has_the_text(outcome: object, text: str) -> None:
+    assert str(outcome) == text
 
 
 @pytest.mark.parametrize("reason", Reason)
 def test_every_reason_of_a_refusal_has_a_text(reason: Reason) -> None:
-    told = str(Refused(reason, ""))
-    assert f": {reason.value!r}>, message='', retry_after=None)" in told
+    outcome = str(Refused(reason, ""))
+    assert f": {reason.value!r}>, message='', retry_after=None)" in outcome

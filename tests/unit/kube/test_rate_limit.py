@@ -15,7 +15,7 @@ def test_a_quiet_time_allows_a_burst_and_then_the_rate() -> None:
     assert waits == [0.0, 0.0, 0.0, pytest.approx(0.1), pytest.approx(0.05), 0.0]
 
 
-def test_asking_in_vain_costs_nothing() -> None:
+def test_a_refused_attempt_costs_nothing() -> None:
     bucket = TokenBucket(Rate(per_second=1, at_once=1))
     bucket.take(0.0)
     for _ in range(100):
@@ -38,7 +38,7 @@ def test_no_stretch_of_time_sees_more_than_burst_and_rate(gaps: list[float]) -> 
             assert last - first + 1 <= 4 + 5 * (granted[last] - begin) + 1e-6
 
 
-def test_whoever_can_wait_leaves_the_last_few_to_whoever_cannot() -> None:
+def test_low_priority_requests_leave_the_last_tokens_to_urgent_requests() -> None:
     bucket = TokenBucket(Rate(per_second=10, at_once=3))
 
     assert [bucket.take(0.0, leaving=2) for _ in range(2)] == [0.0, pytest.approx(0.1)]
@@ -47,7 +47,7 @@ def test_whoever_can_wait_leaves_the_last_few_to_whoever_cannot() -> None:
     assert bucket.take(0.3, leaving=2) == 0.0
 
 
-def test_nobody_can_leave_more_than_there_is() -> None:
+def test_the_reserve_cannot_exceed_the_capacity() -> None:
     with pytest.raises(ValueError, match="cannot be left"):
         TokenBucket(Rate(per_second=10, at_once=3)).take(0.0, leaving=3)
 

@@ -146,7 +146,7 @@ def test_objects_that_change_and_go_while_a_streaming_list_comes_in_are_as_they_
     assert story.changes == ["a - > uid-a:4"]
 
 
-def test_a_server_without_streaming_lists_is_asked_for_pages_and_that_is_remembered() -> None:
+def test_a_server_without_streaming_lists_gets_paged_lists_from_then_on() -> None:
     story = Story().tell(NO_STREAMING)
     assert story.next == "page"
 
@@ -194,7 +194,7 @@ def test_a_list_that_names_its_next_page_last_is_followed_too() -> None:
     assert story.tell(page(thing("b", 2), version=9)).cached == {"a": 0, "b": 0}
 
 
-def test_a_page_that_fails_is_asked_for_again_and_the_earlier_ones_are_kept() -> None:
+def test_a_failed_page_is_requested_again_and_the_earlier_pages_are_kept() -> None:
     story = Story(streaming=False).tell(page(thing("a", 1), version=9, follow="t1"), failure(500))
     assert story.next == "sleep 0.8"
 
@@ -223,7 +223,7 @@ def test_streaming_lists_that_never_end_are_given_up_for_pages() -> None:
     assert story.cached == {}
 
 
-def test_a_list_is_as_true_as_the_moment_it_was_asked_for() -> None:
+def test_a_list_is_as_fresh_as_its_request() -> None:
     story = Story(streaming=False)
     story.tell(page(version=9, follow="t1"), page(version=9), after=20.0)
 
@@ -304,7 +304,7 @@ def test_until_the_new_list_is_complete_the_cache_stays_as_it_was() -> None:
     assert story.cached == {"a": 0}
 
 
-def test_one_that_was_stopped_and_is_started_anew_lists_and_yields_what_went_meanwhile() -> None:
+def test_a_restarted_reflector_lists_and_yields_the_deletions_in_between() -> None:
     story = following(thing("a", 9), thing("b", 10)).tell(CUT)
     assert story.reflector.failure
     story.command = story.reflector.start(story.now)
@@ -364,7 +364,7 @@ def test_a_long_list_is_not_read_again_for_one_silence() -> None:
     assert story.next == "watch 11"
 
 
-def test_after_two_streams_without_a_word_the_version_is_doubted() -> None:
+def test_after_two_streams_without_an_event_the_version_is_discarded() -> None:
     story = following(thing("a", 5), page_size=1).tell(
         StreamSilent(), StreamClosed(), SleepEnded(), after=75.0
     )
@@ -393,7 +393,7 @@ def test_a_watch_that_does_not_open_is_tried_again_from_the_same_version(reply: 
     assert story.tell(SleepEnded()).next == "watch 10"
 
 
-def test_the_server_s_wish_for_quiet_is_kept() -> None:
+def test_the_server_s_retry_after_is_respected() -> None:
     story = following().tell(CUT, SleepEnded(), failure(429, retry_after=17.0))
 
     assert story.next == "sleep 17"
@@ -406,7 +406,7 @@ def test_so_is_one_that_ends_a_stream() -> None:
 
 
 @pytest.mark.parametrize("end", [[CUT], [b"<html>\n", StreamClosed()], [StreamSilent(), StreamClosed()]])
-def test_a_stream_that_lived_well_starts_the_back_off_anew(end: list[ReflectorEvent]) -> None:
+def test_a_long_stream_resets_the_backoff(end: list[ReflectorEvent]) -> None:
     story = following()
     for _ in range(5):
         story.tell(CUT, SleepEnded(), StreamOpened())

@@ -23,14 +23,14 @@ def test_reads_name_no_version_so_that_the_server_asks_its_store() -> None:
 
 
 @pytest.mark.attack("S5")
-@pytest.mark.parametrize("word", OUT)
-def test_no_word_of_another_leads_out_of_its_place(word: str) -> None:
+@pytest.mark.parametrize("value", OUT)
+def test_no_value_from_outside_adds_a_path_segment(value: str) -> None:
     """The version of a Metal3Machine comes from the Machine that refers to it: text of any form."""
     for resource in (
-        Resource("a.io", word, "K", "ks"),
-        Resource(word, "v1", "K", "ks"),
-        Resource("a.io", "v1", "K", word),
+        Resource("a.io", value, "K", "ks"),
+        Resource(value, "v1", "K", "ks"),
+        Resource("a.io", "v1", "K", value),
     ):
-        path = get(resource, word, "here").path
+        path = get(resource, value, "here").path
         assert path.count("/") == 7
         assert not set(path) & set("?#\r\n ")

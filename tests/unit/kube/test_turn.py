@@ -45,7 +45,7 @@ def test_one_at_a_time_in_the_order_in_which_they_came() -> None:
     assert queue.inside == ["c"]
 
 
-def test_so_many_at_once_and_no_more() -> None:
+def test_the_number_of_simultaneous_turns_is_limited() -> None:
     queue = Queue(2)
     queue.come("a", "b", "c", "d")
     assert queue.inside == ["a", "b"]

@@ -1,12 +1,12 @@
-"""That the matrices are those that are meant, and that what is wrong is seen."""
+"""The matrices are the intended ones, and each error in them is found."""
 
 from itertools import islice
 
 import pytest
 
 from nodemend.protocol.peers import PeerReply
-from tests.link_matrices.life import Line
-from tests.link_matrices.matrices import Case, Peer, cases, classes, lives_on, play, should_live_on
+from tests.campaigns.link_matrices.life import Line
+from tests.campaigns.link_matrices.matrices import Case, Peer, cases, classes, lives_on, play, should_live_on
 
 WHOLE, CUT = Line(heard=True, hears=True), Line(heard=False, hears=False)
 NEAR, FAR = Peer(WHOLE, answers=True), Peer(WHOLE, answers=False)
@@ -26,7 +26,7 @@ def test_whole_links_release_a_marked_node_after_its_end_and_let_an_unmarked_one
     assert lives_on(case)
 
 
-def test_a_node_that_nobody_hears_ends_and_is_released_by_time() -> None:
+def test_a_node_without_any_contact_ends_and_is_released_by_time() -> None:
     case = Case(CUT, (FAR, FAR, FAR))
     assert play(case).released_at is not None
     assert not lives_on(case)
@@ -39,7 +39,7 @@ def test_a_node_whose_peers_have_lost_the_api_server_lives_and_is_not_released(l
     assert lives_on(case)
 
 
-def test_a_manager_that_reckons_with_no_liar_is_seen_to_release_too_early() -> None:
+def test_a_manager_that_tolerates_no_lying_peer_releases_too_early() -> None:
     """So the matrices can show what they are there to show."""
     byzantine_peer = Peer(WHOLE, answers=True, lie=PeerReply.API_OUT_OF_REACH)
     case = Case(CUT, (byzantine_peer, LOST, FAR, FAR, FAR))
@@ -49,7 +49,7 @@ def test_a_manager_that_reckons_with_no_liar_is_seen_to_release_too_early() -> N
     assert play(worse, 0).wrong
 
 
-def test_who_should_live_is_told_without_the_shipped_table() -> None:
+def test_the_surviving_nodes_are_computed_without_the_shipped_table() -> None:
     some = list(islice(classes(nodes=4), 0, None, 7))
     assert len(some) > 50
     assert all(lives_on(case) == should_live_on(case) for case in some)

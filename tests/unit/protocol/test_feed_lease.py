@@ -37,7 +37,7 @@ def test_a_renewal_counts_from_the_sending_and_never_shortens() -> None:
 
 
 @given(leases, st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 100))))
-def test_nothing_revives_a_condemned_lease(lease: FeedLease, renewals: list[tuple[int, int]]) -> None:
+def test_a_condemned_lease_cannot_be_revived(lease: FeedLease, renewals: list[tuple[int, int]]) -> None:
     fence_requested = fence_now(lease)
     for observed_at, length in renewals:
         fence_requested = merge(renew(fence_requested, observed_at, length), FeedLease("b", observed_at))
@@ -62,7 +62,7 @@ def test_two_records_say_together_what_either_says(one: FeedLease, other: FeedLe
         (FeedLease("a", 110, fence_requested=True), OtherBoot()),
     ],
 )
-def test_which_records_are_believed(record: FeedLease, expected: FeedLease | OtherBoot | TooFarAhead) -> None:
+def test_the_accepted_records(record: FeedLease, expected: FeedLease | OtherBoot | TooFarAhead) -> None:
     assert evaluate_record(record, "b", 35, 100) == expected
 
 
@@ -90,7 +90,7 @@ def test_may_it_ping(lease: FeedLease, last_ping: int | None, now: int, expected
     st.lists(st.tuples(st.integers(1, 4 * SECOND), st.integers(-100, 120)), min_size=1, max_size=60),
     st.integers(0, 59),
 )
-def test_a_lease_ends_by_whichever_clock_comes_first(steps: list[tuple[int, int]], given_at: int) -> None:
+def test_a_lease_ends_by_the_first_of_the_two_clocks(steps: list[tuple[int, int]], given_at: int) -> None:
     """BOOTTIME is slewed by up to a tenth. A lease starts at any read, and never lasts longer by RAW."""
     length = 35 * SECOND
     lead, boot, raw = Lead(length), 100 * SECOND, 7 * SECOND
@@ -107,7 +107,7 @@ def test_a_lease_ends_by_whichever_clock_comes_first(steps: list[tuple[int, int]
 
 
 @pytest.mark.attack("K5")
-def test_a_clock_that_keeps_time_and_one_that_slept_lead_nobody() -> None:
+def test_neither_equal_clocks_nor_a_suspended_clock_have_a_lead() -> None:
     lead = Lead(35 * SECOND)
     assert [lead.read(second * SECOND, second * SECOND) for second in range(100)] == [0] * 100
     assert lead.read(400 * SECOND, 100 * SECOND) == 0

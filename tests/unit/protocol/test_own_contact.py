@@ -1,4 +1,4 @@
-"""When a node may report that it cannot reach the API server, and what it publishes about that."""
+"""The time after which a node may report that it cannot reach the API server, and what it publishes."""
 
 import pytest
 

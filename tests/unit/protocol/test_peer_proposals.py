@@ -20,7 +20,7 @@ def proposed(agents: list[PeerCandidate]) -> dict[str, set[str]]:
     return {one.peer.name: {p.name for p in wanted.peers} for one, wanted in propose_peers(agents)}
 
 
-def test_in_a_small_cluster_everybody_has_all_others() -> None:
+def test_in_a_small_cluster_every_node_has_all_others() -> None:
     all_nodes = {one.peer.name for one in FIVE}
     assert proposed(FIVE) == {name: all_nodes - {name} for name in all_nodes}
 
@@ -81,7 +81,7 @@ def test_large_clusters_renew_less_often() -> None:
     assert wanted.every == 7.0
 
 
-def test_there_may_be_nobody() -> None:
+def test_the_peer_list_may_be_empty() -> None:
     assert proposed([]) == {}
 
 
@@ -89,7 +89,7 @@ def _without_address(one: PeerCandidate) -> PeerCandidate:
     return replace(one, peer=replace(one.peer, address=""))
 
 
-def test_where_many_have_lost_their_addresses_at_once_nobody_gets_other_peers() -> None:
+def test_if_many_nodes_lose_their_addresses_at_once_no_node_gets_other_peers() -> None:
     """After an outage longer than their certificates: they get new ones one after another."""
     twenty = [agent(number) for number in range(20)]
     known = [replace(one, proposal=wanted) for one, wanted in propose_peers(twenty)]
@@ -104,17 +104,17 @@ def test_who_keeps_too_few_peers_that_answer_gives_all_of_them_up(lost: int) -> 
     assert found == {one.peer.name: set() for one in known[lost:]}
 
 
-def test_silent_peers_may_answer_and_nobody_gives_them_up() -> None:
+def test_silent_peers_may_answer_later_and_are_kept() -> None:
     known = [replace(one, proposal=wanted) for one, wanted in propose_peers(FIVE)]
     assert proposed([*(replace(one, silent=True) for one in known[:3]), *known[3:]]) == {}
 
 
-def test_one_that_has_lost_it_alone_is_nobody_s_peer_any_more() -> None:
+def test_a_single_node_that_lost_its_address_is_removed_from_all_peer_lists() -> None:
     known = [replace(one, proposal=wanted) for one, wanted in propose_peers(FIVE)]
 
     assert all("n0" not in peers for peers in proposed([_without_address(known[0]), *known[1:]]).values())
 
 
-def test_those_who_never_had_one_keep_nobody_from_theirs() -> None:
+def test_nodes_that_never_had_an_address_do_not_block_the_others() -> None:
     """As agents start, and in clusters where many nodes have no reachable address."""
     assert set(proposed([*map(_without_address, FIVE[:3]), *FIVE[3:]])["n4"]) == {"n3"}

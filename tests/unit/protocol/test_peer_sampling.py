@@ -17,7 +17,7 @@ def nodes(count: int, *, domains: int = 1) -> list[Peer]:
 
 
 @pytest.mark.parametrize(("count", "peers"), [(0, 0), (1, 0), (2, 1), (3, 2), (16, 15), (100, 15)])
-def test_nobody_is_its_own_peer_and_nobody_has_too_many(count: int, peers: int) -> None:
+def test_no_node_is_its_own_peer_or_has_too_many(count: int, peers: int) -> None:
     proposed = propose("node-0", nodes(count))
 
     assert len(proposed) == peers <= MOST_PEERS
@@ -109,7 +109,7 @@ def test_the_first_round_is_small(peers: int, first: int) -> None:
 
 
 @given(st.integers(0, 15), st.floats(0, 1, exclude_max=True))
-def test_two_rounds_ask_everybody_once(count: int, chance: float) -> None:
+def test_two_rounds_ask_every_peer_once(count: int, chance: float) -> None:
     peers = nodes(count)
     first = first_round(peers, chance)
     second = second_round(peers, first)

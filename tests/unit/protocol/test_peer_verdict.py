@@ -114,7 +114,9 @@ def polls_with_byzantine_peers(peers: int, byzantine_peers: int, truth: str) -> 
 
 @pytest.mark.attack("S3")
 @pytest.mark.parametrize(("nodes", "byzantine_peers"), [(3, 0), (4, 1), (5, 1), (16, 7), (100, 7)])
-def test_so_many_liars_end_nobody_in_an_outage_for_all(nodes: int, byzantine_peers: int) -> None:
+def test_the_tolerated_number_of_lying_peers_ends_no_node_in_a_full_outage(
+    nodes: int, byzantine_peers: int
+) -> None:
     """Availability: up to a minority of the list. With one more, the others are no majority."""
     peers = min(nodes - 1, 15)
     for poll in polls_with_byzantine_peers(peers, byzantine_peers, "out_of_reach"):
@@ -129,14 +131,14 @@ def test_so_many_liars_end_nobody_in_an_outage_for_all(nodes: int, byzantine_pee
 
 @pytest.mark.attack("S3")
 @pytest.mark.parametrize("nodes", [3, 5, 16])
-def test_liars_do_not_condemn_a_node_whose_peers_see_no_marker(nodes: int) -> None:
+def test_lying_peers_do_not_end_a_node_whose_peers_see_no_marker(nodes: int) -> None:
     peers = nodes - 1
     for poll in polls_with_byzantine_peers(peers, (peers - 1) // 2, "healthy"):
         assert conclude(poll) is not Verdict.FENCE_NOW, poll
 
 
 @pytest.mark.parametrize("nodes", [3, 5, 16])
-def test_one_liar_keeps_no_marked_node_alive(nodes: int) -> None:
+def test_one_lying_peer_cannot_keep_a_marked_node_alive(nodes: int) -> None:
     """Safety, at any size: of two that saw no marker, one is honest. Two Byzantine peers break that."""
     peers = nodes - 1
     for poll in polls_with_byzantine_peers(peers, 1, "fence_requested"):

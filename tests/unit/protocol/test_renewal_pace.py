@@ -17,7 +17,7 @@ def test_a_large_cluster_renews_more_slowly(nodes: int, every: float) -> None:
     assert nodes / every <= RENEWALS_A_SECOND
 
 
-def test_a_slower_pace_lets_nodes_live_longer_without_a_look() -> None:
+def test_a_slower_pace_lets_nodes_run_longer_without_an_api_check() -> None:
     """Otherwise a large cluster would reset its healthy nodes."""
     slow = pace_for(100_000)
 
@@ -25,7 +25,7 @@ def test_a_slower_pace_lets_nodes_live_longer_without_a_look() -> None:
     assert slow.contact_age > slow.every + slow.deadline
 
 
-def test_a_pace_that_asks_for_too_long_a_lease_is_taken_up_as_far_as_that_goes() -> None:
+def test_a_pace_that_needs_too_long_a_lease_is_used_as_far_as_possible() -> None:
     capped = RenewalPace(every=60.0).every_within(80.0)
 
     assert (capped, RenewalPace(every=capped).feed_lease) == (20.0, 80.0)

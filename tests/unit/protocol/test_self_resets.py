@@ -26,6 +26,6 @@ def test_only_resets_within_the_window_count_and_those_of_unknown_age(
     assert evaluate_resets(ages, LIMIT) == verdict
 
 
-def test_unless_told_otherwise_three_within_an_hour_are_too_many() -> None:
+def test_by_default_three_self_resets_within_an_hour_are_too_many() -> None:
     assert evaluate_resets([10.0, 20.0, 3599.9], ResetLimit()) == StaysGated(3, 3600.0)
     assert evaluate_resets([10.0, 20.0, 3600.0], ResetLimit()) == MayStart(2)

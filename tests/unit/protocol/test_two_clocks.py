@@ -24,7 +24,7 @@ def passed(*readings: tuple[float, float]) -> tuple[float, float]:
     ],
     ids=["they agree", "slewed fast", "slewed slow", "asleep", "first fast, then slow"],
 )
-def test_the_slower_tells_what_passed_and_the_faster_what_may_have(
+def test_the_slower_clock_gives_the_least_and_the_faster_the_most_elapsed_time(
     readings: tuple[tuple[float, float], ...], found: tuple[float, float]
 ) -> None:
     assert passed(*readings) == found

@@ -44,7 +44,7 @@ def test_class(identity: str | None, machine: Machine, expected: WatchdogClass) 
     assert evaluate_class(identity, machine) == expected
 
 
-def test_a_device_that_is_disarmed_by_the_feeders_death_protects_nobody() -> None:
+def test_a_device_that_is_disarmed_by_the_feeder_s_death_does_not_protect() -> None:
     why = "closing the device disarms it: the driver must be loaded with nowayout"
     for machine in (Physical(), Virtual()):
         assert evaluate_class(ESB, machine, closing_disarms=True) == Unsupported(why)
@@ -100,12 +100,12 @@ def test_what_is_written_resets_within_what_was_wanted_and_one_more_would_not(
     assert effective_time(identity, written) <= wanted * SECOND < effective_time(identity, written + 1)
 
 
-def test_nothing_in_the_table_resets_sooner_than_it_was_told() -> None:
+def test_no_device_in_the_table_resets_sooner_than_requested() -> None:
     assert all(driver.permille >= 1000 for driver in KNOWN_DRIVERS.values())
 
 
 @pytest.mark.attack("K3")
-def test_a_device_that_only_raises_an_alarm_resets_nobody() -> None:
+def test_a_device_that_only_raises_an_alarm_does_not_reset() -> None:
     for identity in (TCO, SOFT, "never heard of"):
         found = evaluate_class(identity, Physical(), alarm_only=True)
         assert found == Unsupported("the device raises an alarm and resets nothing (WDIOF_ALARMONLY)")

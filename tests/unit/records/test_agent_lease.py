@@ -110,7 +110,7 @@ def test_what_managers_wrote_on_it_is_understood() -> None:
     )
 
 
-def test_a_marker_that_cannot_be_read_makes_the_look_worthless() -> None:
+def test_an_unreadable_marker_invalidates_the_api_check() -> None:
     """It may be for this boot or for another: neither a clean API check nor a reason to reset."""
     news = understand(answer(200, lease(**{MARKER: "{"})))
 
@@ -119,7 +119,7 @@ def test_a_marker_that_cannot_be_read_makes_the_look_worthless() -> None:
 
 
 @pytest.mark.parametrize("key", [AGENT_REPORT, PEER_PROPOSAL])
-def test_whatever_else_cannot_be_read_is_said_to_be_there(key: str) -> None:
+def test_other_unreadable_fields_are_reported_as_present(key: str) -> None:
     news = understand(answer(200, lease(**{key: "{}{"})))
 
     assert isinstance(news, LeaseFound)
@@ -164,7 +164,7 @@ def test_all_else_is_a_failure(reply: ApiResponse | Unsent) -> None:
         {"watchdog": {"class": "hardware", "effective": -0.1}},
     ],
 )
-def test_times_that_nobody_can_reckon_with_are_not_read(change: dict[str, object]) -> None:
+def test_times_outside_the_usable_range_are_not_read(change: dict[str, object]) -> None:
     text = json.dumps(json.loads(msgspec.json.encode(REPORT)) | change)
     found = understand(answer(200, lease(**{AGENT_REPORT: text})))
 

@@ -12,11 +12,11 @@ def wire(**annotations: str) -> EtcdPodWire:
     return msgspec.convert(raw, EtcdPodWire)
 
 
-def test_a_mirror_pod_tells_of_its_node() -> None:
+def test_a_mirror_pod_names_its_node() -> None:
     assert PROJECT(wire(**{MIRROR: "8c1"}), None) == EtcdPodRecord("u", "a")
 
 
-def test_a_pod_that_anybody_may_have_made_tells_of_none() -> None:
+def test_a_pod_that_any_user_could_have_created_names_no_node() -> None:
     assert PROJECT(wire(), None) == EtcdPodRecord("u", "")
 
 

@@ -25,6 +25,6 @@ def test_it_is_read(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "5", "-5m", "5m ", "5 m", "m", "5d", "5m5", "1e3s", "five"])
-def test_what_is_none_is_refused(text: str) -> None:
+def test_an_invalid_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no duration"):
         parse_go_duration(text)

@@ -117,6 +117,6 @@ def test_the_limit_and_how_it_is_read(
         ({"remediationTemplate": {**REFERENCE, "kind": "Fix"}}, "its template is 'Fix'"),
     ],
 )
-def test_what_nobody_can_follow_is_kept_as_such(spec: dict[str, Any], what: str) -> None:
+def test_an_unknown_value_is_kept_as_such(spec: dict[str, Any], what: str) -> None:
     (unread,) = rules(spec).unread
     assert what in unread

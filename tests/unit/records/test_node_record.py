@@ -168,7 +168,7 @@ def test_another_machine_is_a_change_for_those_who_ask(change: dict[str, Any]) -
     "addresses",
     [[{"type": "InternalIP", "address": f"198.18.0.{number}"} for number in range(250)], None, []],
 )
-def test_what_one_node_makes_us_keep_has_an_end(addresses: list[dict[str, str]] | None) -> None:
+def test_the_memory_per_node_is_bounded(addresses: list[dict[str, str]] | None) -> None:
     excess = {"status__nodeInfo": {"systemUUID": "f" * 65}, "status__addresses": addresses}
     record = node_records(identity=True).project(_wire(**excess), None)
 
@@ -203,7 +203,7 @@ def test_labels_that_are_no_texts_make_the_node_unreadable() -> None:
 
 
 @pytest.mark.parametrize("nothing", [{}, None])
-def test_no_labels_at_all_are_none(nothing: dict[str, str] | None) -> None:
+def test_missing_labels_are_empty(nothing: dict[str, str] | None) -> None:
     assert node_records().project(_wire(metadata__labels=nothing), None).labels == {}
 
 

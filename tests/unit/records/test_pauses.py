@@ -21,10 +21,10 @@ NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
         ("at noon", True),
     ],
 )
-def test_a_pause_goes_on_until_its_end_and_without_one_for_ever(until: str | None, *, holds: bool) -> None:
+def test_a_pause_lasts_until_its_end_or_without_one_forever(until: str | None, *, holds: bool) -> None:
     pause = Pause(reason="swap", until=until)
     assert active_pause(pause, NOON) == (pause if holds else None)
 
 
-def test_no_pause_is_none() -> None:
+def test_without_a_pause_nothing_is_paused() -> None:
     assert active_pause(None, NOON) is None

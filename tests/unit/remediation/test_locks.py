@@ -13,7 +13,7 @@ from nodemend.api.upstream_types import Lease
 from nodemend.kube.client import ApiClient
 from nodemend.kube.outcome import ApiResponse, Reply, Unanswered
 from nodemend.records.live_reads import LiveReader
-from nodemend.remediation.locks import held_by, is_orphaned
+from nodemend.remediation.writes import held_by, is_orphaned
 from nodemend.safety.facts import Present
 from nodemend.safety.lifecycle import LockHolder
 from simulation.cluster.direct import Object
@@ -59,7 +59,7 @@ def test_locks_without_a_living_holder_go_and_others_stay() -> None:
 
 
 @pytest.mark.attack("S13")
-def test_a_lock_without_a_holder_keeps_nobody_from_a_node() -> None:
+def test_a_lock_without_a_holder_blocks_no_remediation() -> None:
     world = PowerWorld("nobody's lock")
     try:
         uid = (world.api.get(NODE, SICK) or {})["metadata"]["uid"]
@@ -108,7 +108,7 @@ def test_only_a_holder_that_is_certainly_gone_leaves_an_orphan(reply: Reply, orp
     assert concluded(lambda reader: is_orphaned(reader, lock), reply) == orphaned
 
 
-def test_the_lock_of_another_kind_of_the_same_name_is_not_ours() -> None:
+def test_the_lock_of_another_kind_with_the_same_name_is_foreign() -> None:
     """Remediations of one node all have its name: only the UID differs."""
     holder = f"ManualRemediation {SYSTEM}/node-7"
     lock = Present(msgspec.convert(a_lock("node-x", holder, "u7"), Lease))

@@ -8,7 +8,7 @@ from nodemend.guard.evaluator import VIEW_GOOD_FOR
 from nodemend.kube.reflector import Reflector, ReflectorTimings
 from nodemend.kube.request import Method
 from nodemend.records.node import node_records
-from nodemend.remediation.cluster_view import ClusterView, NodeClaims
+from nodemend.remediation.switch_guard import ClusterView, NodeClaims
 from nodemend.safety.facts import Present, ReadResult, Unreadable
 from nodemend.safety.identity import node_claims
 from simulation.api_server.admission import ADMIN
@@ -113,7 +113,7 @@ def test_another_of_the_same_name_states_what_it_states_itself() -> None:
     assert place.view.claims.others(node_claims("metal3://metal/h2/m2", ""), "n1") == Present(("n2",))
 
 
-def test_a_system_uuid_without_end_is_none_and_hides_nobody() -> None:
+def test_an_endless_system_uuid_is_ignored_and_hides_no_node() -> None:
     place = Place()
     place.follow()
     place.register("n1", PROVIDER, UUID)
@@ -126,7 +126,7 @@ def test_a_system_uuid_without_end_is_none_and_hides_nobody() -> None:
 
 
 def test_before_the_first_list_nothing_is_known() -> None:
-    assert Place().others() == Unreadable("the watch of Nodes has heard nothing yet")
+    assert Place().others() == Unreadable("the watch of Nodes has received nothing yet")
 
 
 @pytest.mark.attack("S8")
@@ -139,7 +139,7 @@ def test_one_that_cannot_be_read_may_state_anything() -> None:
     assert NodeClaims(nodes, process).others(STATED, "n1") == Unreadable("the Node n7 cannot be decoded")
 
 
-def test_a_watch_that_hears_nothing_is_not_believed() -> None:
+def test_a_silent_watch_is_not_trusted() -> None:
     place = Place()
     place.follow()
     place.account.forbidden |= {(Method.GET, "nodes")}

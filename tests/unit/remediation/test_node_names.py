@@ -126,7 +126,7 @@ def test_a_node_of_that_name_is_not_the_machines(back: dict[str, str], said: str
 
 
 @pytest.mark.attack("S2")
-def test_a_machine_that_was_made_anew_is_not_the_one_that_was_asked_for() -> None:
+def test_a_recreated_machine_is_not_the_requested_one() -> None:
     place = Place()
     place.have(MACHINE, "n-1", BACK_TO_IT)
 
@@ -140,5 +140,5 @@ def test_a_machine_without_a_node_has_none() -> None:
     assert place.ask(remediation) == Absent()
 
 
-def test_a_machine_that_is_gone_names_nobody() -> None:
+def test_a_deleted_machine_names_no_node() -> None:
     assert Place().ask(of_machine()) == Absent()

@@ -9,7 +9,7 @@ from nodemend.api.resources import METAL3_REMEDIATION
 from nodemend.api.upstream_types import Node
 from nodemend.remediation.metal3.controller import delete_node
 from nodemend.remediation.writes import write_finalizer, write_node, write_status
-from nodemend.safety.lifecycle import AddFinalizer, DropFinalizer, Release, RevokeRelease, Untaint
+from nodemend.safety.lifecycle import AddFinalizer, DropFinalizer, Release, RemoveTaint, RevokeRelease
 from nodemend.safety.release import ReleaseTicket
 from tests.unit.safety.worlds import EVIDENCE, SILENT_NODE
 
@@ -37,7 +37,7 @@ def test_our_finalizer_comes_and_goes_and_no_other(
 
 
 @pytest.mark.attack("K1")
-def test_a_leader_answers_for_what_it_found_only_after_its_lease_was_renewed() -> None:
+def test_a_leader_reports_a_found_result_only_after_a_lease_renewal() -> None:
     metadata = ObjectMeta(name="m-1", namespace="metal", uid="rem-1", resource_version="7")
     found = Metal3RemediationStatus(epoch=3)
 
@@ -53,5 +53,5 @@ def test_a_release_is_sent_only_after_the_leaders_lease_was_renewed() -> None:
 
     assert write_node(node, Release(ticket)).confirmed
     assert delete_node(ticket).confirmed
-    assert not write_node(node, Untaint(SILENT_NODE)).confirmed
+    assert not write_node(node, RemoveTaint(SILENT_NODE)).confirmed
     assert not write_node(node, RevokeRelease(SILENT_NODE, "mark")).confirmed

@@ -21,5 +21,5 @@ LADDER = (60.0, None, 120.0)
         (RemedyAttempt(2, 0.0, failed=True), Exhausted()),
     ],
 )
-def test_climb(trying: RemedyAttempt, expected: KeepTrying | EscalateTo | Exhausted) -> None:
+def test_escalation(trying: RemedyAttempt, expected: KeepTrying | EscalateTo | Exhausted) -> None:
     assert next_remedy(LADDER, trying) == expected

@@ -13,6 +13,6 @@ def test_half_a_second_before_its_time_a_condition_has_not_stood_for_it(age: flo
     assert spell_finding(Match("Ready", ConditionStatus.UNKNOWN, age, 60.0)) == said
 
 
-def test_a_machine_without_a_node_is_told_the_same_way() -> None:
+def test_a_machine_without_a_node_is_reported_the_same_way() -> None:
     assert spell_finding(NeverStarted(599.5, 600.0)) == "no node for less than 600 s"
     assert spell_finding(NeverStarted(600.0, 600.0)) == "no node for 600 s"

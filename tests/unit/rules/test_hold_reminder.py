@@ -35,18 +35,18 @@ def test_however_often_we_look_a_day_has_about_as_many(every: float) -> None:
     assert all(later - earlier >= FIRST for earlier, later in pairwise(reported))
 
 
-def test_after_a_year_it_is_still_told() -> None:
+def test_after_a_year_it_is_still_reported() -> None:
     moments = [step * LONGEST for step in range(int(YEAR / LONGEST))]
     assert reported_at(moments, [True] * len(moments))[-1] == moments[-1]
 
 
-def test_a_hold_that_ends_begins_anew_and_a_short_one_is_not_told_again() -> None:
+def test_a_hold_that_ended_starts_again_and_a_short_one_is_not_repeated() -> None:
     moments = [0.0, 299.0, 300.0, 400.0, 500.0, 799.0, 800.0]
     assert reported_at(moments, [True, True, True, False, True, True, True]) == [300.0, 800.0]
     assert reported_at([0.0, 299.0, 299.5], [True, True, False]) == []
 
 
-def test_after_a_long_pause_of_ours_it_is_told_once_and_not_for_each_time_that_was_missed() -> None:
+def test_after_a_long_gap_it_is_reported_once_and_not_for_each_missed_time() -> None:
     assert reported_at([0.0, DAY, DAY + 1, DAY + 599, DAY + 600], [True] * 5) == [DAY, DAY + 600]
 
 

@@ -115,14 +115,14 @@ def test_the_verdict(machine: dict[str, Any], verdict: NodeHealth) -> None:
         (NodeMissing("n1"), Unhealthy(NodeGone("n1"))),
     ],
 )
-def test_without_any_condition_to_watch_only_a_missing_node_tells(node: Any, verdict: NodeHealth) -> None:
+def test_without_any_configured_condition_only_a_missing_node_counts(node: Any, verdict: NodeHealth) -> None:
     assert evaluate_machine_health(BARE, MachineFacts(node)) == verdict
 
 
 @pytest.mark.conforms("D04")
 def test_without_a_startup_limit_a_machine_without_a_node_is_neither_healthy_nor_unhealthy() -> None:
     verdict = evaluate_machine_health(replace(RULES, startup=None), MachineFacts(NodeAwaited(1e9)))
-    assert verdict == Unjudged("it has no node yet, and nobody asks for how long")
+    assert verdict == Unjudged("it has no node yet, and the check sets no limit for that")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_without_a_startup_limit_a_machine_without_a_node_is_neither_healthy_nor
         (PhaseFailed(""), "its phase is Failed"),
     ],
 )
-def test_every_finding_has_its_words(finding: Finding, words: str) -> None:
+def test_every_finding_has_a_message(finding: Finding, words: str) -> None:
     assert spell_finding(finding) == words
 
 

@@ -148,11 +148,13 @@ def test_what_is_done(wanted: Request, facts: RecoveryFacts, expected: Request |
         (Unjudged("x"), None),
     ],
 )
-def test_a_node_is_well_when_it_was_ready_for_the_delay(health: NodeHealth, missing: float | None) -> None:
+def test_a_node_is_recovered_after_it_was_ready_for_the_delay(
+    health: NodeHealth, missing: float | None
+) -> None:
     assert still_missing(health, 30.0) == missing
 
 
-def test_what_people_said_and_who_is_at_work_holds_a_recovery_and_a_storm_does_not() -> None:
+def test_pauses_and_remediations_in_progress_hold_a_recovery_and_a_storm_does_not() -> None:
     assert guard_holds.TooManyUnhealthy in PASSES
     said = (guard_holds.Paused, guard_holds.DryRun, guard_holds.Excluded, guard_holds.OtherRemediation)
     assert not set(said) & set(PASSES)

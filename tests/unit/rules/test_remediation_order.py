@@ -1,4 +1,4 @@
-"""When a user's order is valid, and which holds it may override."""
+"""The validity of a user's order, and the holds that it may override."""
 
 from dataclasses import replace
 
@@ -54,7 +54,7 @@ BUSY = OrderExpired("the node is under remediation already")
             ),
         ),
         (replace(ORDER, age=GOOD_FOR), SUSPECT, None, OrderValid()),
-        (replace(ORDER, age=901.0), SUSPECT, None, OrderExpired("it is 901 s old, and is good for 900 s")),
+        (replace(ORDER, age=901.0), SUSPECT, None, OrderExpired("it is 901 s old, and is valid for 900 s")),
         (
             replace(ORDER, node_uid="uid-0"),
             SUSPECT,
@@ -80,7 +80,7 @@ def test_an_order(
     assert evaluate_order(order, "uid-1", health, existing) == expected
 
 
-def test_a_node_is_well_when_it_is_ready_and_meets_no_threshold() -> None:
+def test_a_node_is_healthy_if_it_is_ready_and_meets_no_threshold() -> None:
     assert [is_well(one) for one in (Healthy(0.0), Healthy(None), SUSPECT, SICK, Unjudged("x"))] == [
         True,
         False,
@@ -98,16 +98,11 @@ def test_an_override_passes_measures_and_nothing_else() -> None:
         guard_holds.Paused,
         guard_holds.Excluded,
         guard_holds.InMaintenance,
-        guard_holds.ApiUnsettled,
+        guard_holds.RecentApiErrors,
         guard_holds.ControlPlaneBusy,
         guard_holds.QuorumAtRisk,
         guard_holds.OtherRemediation,
-        guard_holds.RemediesExhausted,
-        guard_holds.OrderInvalid,
-        guard_holds.Unserved,
-        guard_holds.NoOwnerActs,
-        guard_holds.NotUnderstood,
-        guard_holds.AnnotationServed,
+        guard_holds.UnsupportedSetting,
         guard_holds.NodeHealthy,
         guard_holds.NotReadyBriefly,
         guard_holds.PolicyNotInForce,
@@ -118,7 +113,7 @@ def test_an_override_passes_measures_and_nothing_else() -> None:
     } == holds_all_the_same | set(OVERRIDABLE)
 
 
-def test_what_is_passed_and_what_holds_all_the_same_are_told_apart() -> None:
+def test_overridden_reasons_are_distinguished_from_those_that_still_hold() -> None:
     cooldown, start_interval = guard_holds.CoolingDown(3.0), guard_holds.StartInterval(1.0)
-    stale, quorum = holds.ViewStale(99.0, 90.0), guard_holds.QuorumAtRisk(1, 3)
+    stale, quorum = holds.CacheStale(99.0, 90.0), guard_holds.QuorumAtRisk(1, 3)
     assert passes([stale, cooldown, quorum, start_interval]) == ((cooldown, start_interval), (stale, quorum))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from nodemend.api.meta import ConditionStatus
+from nodemend.rules import request as remediation_request
 from nodemend.rules.node import Healthy, Match, NodeHealth, Suspect, Unhealthy, Unjudged
 from nodemend.rules.request import (
     Create,
@@ -60,7 +61,7 @@ HELD = Hold(guard_holds.DryRun(policy_exists=True))
             SICK,
             replace(OURS, trying=RemedyAttempt(1, 120.0, failed=False)),
             HELD,
-            Hold(guard_holds.RemediesExhausted(2)),
+            Hold(remediation_request.RemediesExhausted(2)),
         ),
         (SUSPECT, replace(OURS, trying=RemedyAttempt(0, 0.0, failed=True)), Allowed(), NoAction(200)),
         (SICK, replace(OURS, committed=True, trying=replace(TRYING, failed=True)), Allowed(), NoAction()),
@@ -97,7 +98,7 @@ def test_request(
         (replace(OURS, committed=True, finished=True, ending=True), NoAction()),
     ],
 )
-def test_what_no_check_answers_for_goes_unless_something_was_released(
+def test_an_unselected_remediation_is_withdrawn_unless_something_was_released(
     existing: ExistingRemediation, expected: DeleteRemediation | NoAction
 ) -> None:
     assert decide_orphan(existing) == expected

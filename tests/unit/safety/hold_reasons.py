@@ -1,4 +1,4 @@
-"""All hold reasons, wherever a feature defines them."""
+"""All hold reasons, from every feature."""
 
 import importlib
 import pkgutil

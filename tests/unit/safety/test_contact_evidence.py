@@ -37,11 +37,11 @@ def test_an_anchor_holds_while_the_same_boot_of_the_same_peer_was_steady_since(
     assert ANCHOR.holds_for(replace(CONTACT, **change)) is holds
 
 
-def test_a_new_anchor_stands_on_what_was_acknowledged_and_not_on_what_was_sent() -> None:
+def test_a_new_anchor_rests_on_acknowledged_renewals_and_not_on_sent_ones() -> None:
     assert anchor_at(CONTACT) == Anchor("uid-2", "boot-2", acknowledged=11)
 
 
-def test_a_number_is_dated_to_the_last_look_that_did_not_show_it() -> None:
+def test_a_number_is_dated_to_the_last_read_that_did_not_show_it() -> None:
     history = observations((10, 100.0), (10, 101.0), (11, 103.0), (11, 104.0), (12, 108.0))
 
     assert history.not_before(11) == 101.0
@@ -63,7 +63,7 @@ def test_numbers_that_fall_are_of_another_and_date_nothing_of_what_was_before() 
     assert history.not_before(4) == 102.0
 
 
-def test_an_answer_to_an_older_question_tells_nothing() -> None:
+def test_an_answer_to_an_older_request_proves_nothing() -> None:
     assert observations((4, 10.0), (5, 20.0), (4, 15.0)) == observations((4, 10.0), (5, 20.0))
     assert observations((4, 10.0), (5, 20.0), (5, 15.0)) == observations((4, 10.0), (5, 20.0))
 

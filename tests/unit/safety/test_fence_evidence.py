@@ -10,7 +10,7 @@ import pytest
 from nodemend.api.evidence import Evidence
 from nodemend.api.meta import ConditionStatus
 from nodemend.api.metal3_remediation import OffSighting, PowerOffEvent
-from nodemend.safety import holds, host_holds, host_power
+from nodemend.safety import holds, host_power
 from nodemend.safety.facts import Absent, LeaseFacts, NodeFacts, Present, ReadResult, Unreadable
 from nodemend.safety.holds import HoldReason
 from nodemend.safety.host_power import HostFacts
@@ -26,32 +26,32 @@ from tests.unit.remediation.metal3.power_worlds import EARLIER, HELD, LATER, LET
 from tests.unit.safety.worlds import SILENT_LEASE, SILENT_NODE
 
 AGAINST: list[tuple[str, HostFacts, HoldReason]] = [
-    ("our hold is not on it", LET_GO, host_holds.PowerOffRequestLost("metal3/h1")),
-    ("it is on", HELD, host_holds.HostOn("metal3/h1")),
+    ("our hold is not on it", LET_GO, host_power.PowerOffRequestLost("metal3/h1")),
+    ("it is on", HELD, host_power.HostOn("metal3/h1")),
     (
         "it is paused",
         replace(OFF, paused=True),
-        host_holds.HostDoubtful("metal3/h1", host_power.PausedHost()),
+        host_power.HostPowerUncertain("metal3/h1", host_power.PausedHost()),
     ),
     (
         "it is detached",
         replace(OFF, detached=True),
-        host_holds.HostDoubtful("metal3/h1", host_power.Detached()),
+        host_power.HostPowerUncertain("metal3/h1", host_power.Detached()),
     ),
     (
         "it is in error",
         replace(OFF, error_type="power management error"),
-        host_holds.HostDoubtful("metal3/h1", host_power.HostInError("power management error", "")),
+        host_power.HostPowerUncertain("metal3/h1", host_power.HostInError("power management error", "")),
     ),
     (
         "its firmware is at work",
         replace(OFF, operational_status="servicing"),
-        host_holds.HostDoubtful("metal3/h1", host_power.Servicing()),
+        host_power.HostPowerUncertain("metal3/h1", host_power.Servicing()),
     ),
     (
         "it never said",
         replace(OFF, powered_on=None),
-        host_holds.HostDoubtful("metal3/h1", host_power.PowerUnreported()),
+        host_power.HostPowerUncertain("metal3/h1", host_power.PowerUnreported()),
     ),
 ]
 
@@ -70,13 +70,13 @@ def evaluate(
 
 
 @pytest.mark.parametrize("recorded", [None, PROOF], ids=["first", "recorded"])
-def test_off_under_our_hold_and_silent_is_believed(recorded: Evidence | None) -> None:
+def test_a_held_powered_off_and_silent_host_is_accepted(recorded: Evidence | None) -> None:
     assert evaluate(recorded=recorded) == SeenOff(OFF, "12:00:00")
 
 
 @pytest.mark.parametrize("recorded", [None, PROOF], ids=["first", "recorded"])
 @pytest.mark.parametrize(("host", "why"), [pytest.param(h, why, id=name) for name, h, why in AGAINST])
-def test_a_host_is_not_believed_when(host: HostFacts, why: HoldReason, recorded: Evidence | None) -> None:
+def test_a_host_report_is_rejected_when(host: HostFacts, why: HoldReason, recorded: Evidence | None) -> None:
     assert evaluate(host, recorded=recorded) == why
 
 
@@ -84,12 +84,12 @@ def test_a_host_is_not_believed_when(host: HostFacts, why: HoldReason, recorded:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"first": None}, host_holds.OffUndated("metal3/h1")),
-        ({"baseline": None}, host_holds.OffUndated("metal3/h1")),
-        ({"first": SEEN.but(last_updated="11:59")}, host_holds.OffUndated("metal3/h1")),
+        ({"first": None}, host_power.OffTimeUncertain("metal3/h1")),
+        ({"baseline": None}, host_power.OffTimeUncertain("metal3/h1")),
+        ({"first": SEEN.but(last_updated="11:59")}, host_power.OffTimeUncertain("metal3/h1")),
         ({"lease": Unreadable("500")}, holds.CannotRead("the kubelet's Lease", "500")),
         ({"lease": Absent()}, holds.NoKubeletLease("n1")),
-        ({"lease": Present(RENEWED)}, host_holds.KubeletActiveAfterOff("metal3/h1", "12:05:00")),
+        ({"lease": Present(RENEWED)}, host_power.ActiveAfterPowerOff("metal3/h1", "12:05:00")),
         ({"node": replace(SILENT_NODE, ready=ConditionStatus.TRUE)}, holds.NodeReady("n1")),
     ],
     ids=[
@@ -124,17 +124,17 @@ def test_a_first_sighting_says_when_both_last_moved() -> None:
 
 def test_before_it_counts_it_has_been_so_for_a_while() -> None:
     assert SEEN_OFF_FOR == 2.0  # lastUpdated counts whole seconds
-    assert watched(unchanged_for=1.9) == host_holds.OffTooFresh("metal3/h1")
+    assert watched(unchanged_for=1.9) == host_power.OffTooRecent("metal3/h1")
     assert watched(unchanged_for=2.0) == SEEN
 
 
 @pytest.mark.parametrize(("host", "why"), [pytest.param(h, why, id=name) for name, h, why in AGAINST])
-def test_a_host_is_not_seen_off_when(host: HostFacts, why: HoldReason) -> None:
+def test_a_host_is_not_observed_off_when(host: HostFacts, why: HoldReason) -> None:
     assert watched(host) == why
 
 
 def test_without_a_date_or_a_lease_nothing_is_seen() -> None:
-    assert watched(replace(OFF, last_updated="")) == host_holds.OffUndated("metal3/h1")
+    assert watched(replace(OFF, last_updated="")) == host_power.OffTimeUncertain("metal3/h1")
     assert watched(lease=Absent()) == holds.NoKubeletLease("n1")
     assert watched(lease=Unreadable("500")) == holds.CannotRead("the kubelet's Lease", "500")
 
@@ -143,20 +143,20 @@ def test_without_a_date_or_a_lease_nothing_is_seen() -> None:
 @pytest.mark.parametrize(
     ("baseline", "power_offs", "why"),
     [
-        ((), Present(()), host_holds.PowerOffUnreported("metal3/h1")),
-        ((EARLIER,), Present((EARLIER,)), host_holds.PowerOffUnreported("metal3/h1")),
+        ((), Present(()), host_power.PowerOffUnreported("metal3/h1")),
+        ((EARLIER,), Present((EARLIER,)), host_power.PowerOffUnreported("metal3/h1")),
         (
             (EARLIER.but(count=3),),
             Present((EARLIER.but(count=3),)),
-            host_holds.PowerOffUnreported("metal3/h1"),
+            host_power.PowerOffUnreported("metal3/h1"),
         ),
         (
             (EARLIER.but(count=3),),
             Present((EARLIER.but(count=2),)),
-            host_holds.PowerOffUnreported("metal3/h1"),
+            host_power.PowerOffUnreported("metal3/h1"),
         ),
-        ((EARLIER, LATER), Present((LATER,)), host_holds.PowerOffUnreported("metal3/h1")),
-        (None, Present((EARLIER, LATER)), host_holds.PowerOffUnreported("metal3/h1")),
+        ((EARLIER, LATER), Present((LATER,)), host_power.PowerOffUnreported("metal3/h1")),
+        (None, Present((EARLIER, LATER)), host_power.PowerOffUnreported("metal3/h1")),
         ((), Unreadable("403"), holds.CannotRead("the events of its host", "403")),
     ],
     ids=["none", "known", "not again", "fewer", "expired", "nothing recorded", "unreadable"],
@@ -181,11 +181,11 @@ def test_a_new_event_and_one_that_occurred_again_confirm_it(
     assert watched(baseline=baseline, power_offs=Present(events)) == SEEN
 
 
-def test_an_order_is_asked_for_only_once() -> None:
+def test_a_power_off_is_requested_only_once() -> None:
     assert evaluate() == SeenOff(OFF, "12:00:00")
 
 
-def test_silence_is_first_seen_by_ourselves() -> None:
+def test_the_silence_counts_from_the_remediator_s_own_observation() -> None:
     young = replace(SILENT_LEASE, unchanged_for=39.0)
     assert evaluate(lease=Present(young)) == holds.KubeletActive(39.0, 40.0)
     assert isinstance(evaluate(lease=Present(replace(young, unchanged_for=40.0))), SeenOff)
@@ -201,16 +201,16 @@ def test_a_new_leader_need_not_wait_again_for_what_was_recorded() -> None:
     "host", [replace(OFF, last_updated="12:09"), replace(OFF, uid="host-2")], ids=["touched", "another"]
 )
 def test_what_was_recorded_falls_when_the_host_was_touched_since(host: HostFacts) -> None:
-    assert evaluate(host, recorded=PROOF) == host_holds.OffUndated("metal3/h1")
+    assert evaluate(host, recorded=PROOF) == host_power.OffTimeUncertain("metal3/h1")
 
 
 def test_a_recorded_word_of_a_person_is_no_sighting() -> None:
-    assert evaluate(recorded=PROOF.but(host=None)) == host_holds.OffUndated("metal3/h1")
+    assert evaluate(recorded=PROOF.but(host=None)) == host_power.OffTimeUncertain("metal3/h1")
 
 
-def test_what_was_recorded_falls_with_any_later_sign_of_life_however_old() -> None:
+def test_any_later_heartbeat_voids_recorded_evidence_regardless_of_its_age() -> None:
     long_ago = replace(RENEWED, unchanged_for=500.0)
-    assert evaluate(lease=Present(long_ago), recorded=PROOF) == host_holds.KubeletActiveAfterOff(
+    assert evaluate(lease=Present(long_ago), recorded=PROOF) == host_power.ActiveAfterPowerOff(
         "metal3/h1", "12:05:00"
     )
 
@@ -221,7 +221,7 @@ def test_evidence_names_the_boot_the_host_and_both_last_signs() -> None:
     assert evidence_of(seen, SILENT_NODE, ("provider ID",)) == PROOF
 
 
-def test_a_kubelet_that_spoke_after_its_host_was_off_runs_on_another() -> None:
+def test_a_kubelet_that_renews_after_the_power_off_runs_on_another_host() -> None:
     """It has been silent for ten minutes since, too."""
     spoke = replace(RENEWED, unchanged_for=600.0)
-    assert evaluate(lease=Present(spoke)) == host_holds.KubeletActiveAfterOff("metal3/h1", "12:05:00")
+    assert evaluate(lease=Present(spoke)) == host_power.ActiveAfterPowerOff("metal3/h1", "12:05:00")

@@ -209,9 +209,9 @@ UNPROVEN: list[tuple[str, IdentityFacts, str]] = [
         "Metal3Machine metal/m1 belongs to no Machine",
     ),
     (
-        "the Machine that it was asked for is gone",
+        "the Machine of this remediation is gone",
         replace(ALL, machine=None),
-        "the Machine that it was asked for is gone",
+        "the Machine of this remediation is gone",
     ),
     (
         "the Machine that the Node names is gone",
@@ -247,7 +247,7 @@ def test_silence_is_not_agreement(identity_facts: IdentityFacts, why: str) -> No
 WRONG: list[tuple[IdentityFacts, Mismatch]] = [
     (
         replace(ALL, asked_uid="machine-2"),
-        Mismatch("the Machine that it was asked for", "machine-2", "machine-1"),
+        Mismatch("the Machine of this remediation", "machine-2", "machine-1"),
     ),
     (
         with_(machine_owner_uid="machine-0"),
@@ -297,7 +297,7 @@ WRONG: list[tuple[IdentityFacts, Mismatch]] = [
 
 
 @pytest.mark.parametrize(("identity_facts", "found"), WRONG)
-def test_one_clue_that_disagrees_outweighs_all_that_agree(
+def test_one_identifier_that_disagrees_outweighs_all_that_agree(
     identity_facts: IdentityFacts, found: Mismatch
 ) -> None:
     assert identify(identity_facts, NO_NODE) == found

@@ -48,7 +48,7 @@ DOUBTFUL: list[tuple[str, HostFacts, PowerUncertainty]] = [
 
 
 @pytest.mark.parametrize(("host", "why"), [pytest.param(host, why, id=name) for name, host, why in DOUBTFUL])
-def test_neither_off_nor_on_is_believed_when(host: HostFacts, why: PowerUncertainty) -> None:
+def test_neither_off_nor_on_is_accepted_when(host: HostFacts, why: PowerUncertainty) -> None:
     assert power_uncertainty(host) == why
     assert power_of(host) is Power.UNKNOWN
     assert power_of(replace(host, powered_on=True)) is Power.UNKNOWN
@@ -61,7 +61,7 @@ def test_every_doubt_is_among_the_examples() -> None:
 
 
 @pytest.mark.parametrize("state", ["provisioned", "externally provisioned"])
-def test_a_sound_host_is_believed(state: str) -> None:
+def test_a_consistent_host_is_accepted(state: str) -> None:
     assert power_uncertainty(replace(OFF, state=state)) is None
     assert power_of(replace(OFF, state=state)) is Power.OFF
     assert power_of(replace(HOST, state=state)) is Power.ON
@@ -72,7 +72,7 @@ def test_no_status_yet_is_not_off() -> None:
     assert power_of(replace(OFF, powered_on=None)) is Power.UNKNOWN
 
 
-def test_others_wishes_are_no_doubt() -> None:
+def test_requests_of_other_owners_are_no_doubt() -> None:
     host = replace(OFF, held_by_others=("reboot.metal3.io/x",), online=False, marked_unhealthy=True)
     assert power_uncertainty(host) is None
 
@@ -89,7 +89,7 @@ GRAVEST_FIRST = (
 )
 
 
-def test_of_several_doubts_the_gravest_is_told() -> None:
+def test_the_most_severe_of_several_doubts_is_reported() -> None:
     host = OFF
     reported = []
     for change in reversed(GRAVEST_FIRST):

@@ -92,7 +92,7 @@ def test_a_range_is_open_from_its_least_to_its_most() -> None:
         (Count(1), 1, LimitSemantics.AT_LIMIT, True),
     ],
 )
-def test_whether_one_sick_target_alone_is_too_many(
+def test_a_single_unhealthy_target_can_exceed_the_limit(
     gate: LimitComparison, total: int, reading: LimitSemantics, *, never: bool
 ) -> None:
     assert can_never_act(gate, total, reading) == never
@@ -105,7 +105,7 @@ def test_a_count_of_more_than_there_are_never_closes() -> None:
     )
 
 
-def test_the_smallest_share_spares_one_too_and_no_share_spares_nobody() -> None:
+def test_the_smallest_share_allows_one_target_and_no_share_allows_none() -> None:
     assert not closed(Percent(1), 1, 10, LimitSemantics.ALLOW_ONE)
     assert closed(Percent(1), 2, 10, LimitSemantics.ALLOW_ONE)
     assert closed(Percent(0), 1, 10, LimitSemantics.ALLOW_ONE)

@@ -13,7 +13,13 @@ from nodemend.remediation.self_fencing import decide as self_remediation
 from nodemend.safety.facts import NodeFacts, Present
 from nodemend.safety.holds import Hold, NewBootUnproven
 from nodemend.safety.identity import hardware_id
-from nodemend.safety.lifecycle import MarkReleased, RecordEvidence, RevokeRelease, Untaint, evaluate_new_boot
+from nodemend.safety.lifecycle import (
+    MarkReleased,
+    RecordEvidence,
+    RemoveTaint,
+    RevokeRelease,
+    evaluate_new_boot,
+)
 from tests.unit.remediation.metal3 import power_worlds
 from tests.unit.remediation.self_fencing import fencing_worlds
 from tests.unit.safety import worlds
@@ -78,7 +84,7 @@ def test_a_clone_releases_nothing_of_a_manual_remediation(node: NodeFacts) -> No
     def step(shown: NodeFacts) -> object:
         return decide.decide(worlds.facts(about, node=Present(shown)))
 
-    assert step(tainted) == Untaint(tainted)
+    assert step(tainted) == RemoveTaint(tainted)
     assert step(node) == Hold(NewBootUnproven("n1", BOARD, node.hardware_id))
     assert step(NEW) == MarkReleased()
 

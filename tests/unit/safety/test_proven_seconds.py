@@ -11,15 +11,15 @@ ANCHOR = Anchor("uid", "boot", acknowledged=9)
 OBSERVATION = PeerObservation(CONTACT, covered_until=120.0)
 
 
-def test_a_peer_that_is_looked_at_for_the_first_time_begins_at_nothing() -> None:
+def test_a_peer_s_first_read_starts_at_zero() -> None:
     assert count({}, {"a": OBSERVATION}, 5.0) == {"a": PeerProof(Anchor("uid", "boot", 11), 0.0)}
 
 
-def test_time_is_added_to_everybody_who_was_steady() -> None:
+def test_time_is_added_to_every_steady_peer() -> None:
     assert count({"a": PeerProof(ANCHOR, 10.0)}, {"a": OBSERVATION}, 5.0) == {"a": PeerProof(ANCHOR, 15.0)}
 
 
-def test_a_peer_that_lapsed_begins_anew_from_what_it_says_now() -> None:
+def test_a_peer_that_lapsed_restarts_from_its_current_value() -> None:
     expired = PeerObservation(replace(CONTACT, steady_since=10), 120.0)
     counted = count(
         {"a": PeerProof(ANCHOR, 60.0), "b": PeerProof(ANCHOR, 60.0)}, {"a": expired, "b": OBSERVATION}, 5.0

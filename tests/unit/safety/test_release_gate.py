@@ -26,8 +26,13 @@ def test_a_ticket_names_what_it_is_good_for() -> None:
     ("node", "now", "guarded", "expected"),
     [
         (SILENT_NODE, Confirmed(CONFIRMATION), PAUSED, PAUSED),
-        (SILENT_NODE, holds.NoConfirmation("n1"), PAUSED, PAUSED),
-        (SILENT_NODE, holds.NoConfirmation("n1"), Allowed(), Hold(holds.NoConfirmation("n1"))),
+        (SILENT_NODE, holds.WaitingForConfirmation("n1"), PAUSED, PAUSED),
+        (
+            SILENT_NODE,
+            holds.WaitingForConfirmation("n1"),
+            Allowed(),
+            Hold(holds.WaitingForConfirmation("n1")),
+        ),
         (
             replace(SILENT_NODE, uid="uid-2"),
             Confirmed(CONFIRMATION),

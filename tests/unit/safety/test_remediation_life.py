@@ -11,14 +11,14 @@ from nodemend.remediation.metal3 import status as power_status
 from nodemend.remediation.self_fencing import decide as self_remediation
 from nodemend.remediation.self_fencing import status as self_status
 from nodemend.safety.facts import Absent, Present, Unreadable
-from nodemend.safety.holds import CannotRead, EvidenceFromBefore, Hold
+from nodemend.safety.holds import CannotRead, EvidencePredatesLeader, Hold
 from nodemend.safety.lifecycle import (
     OUR_TAINT,
     ClearRevocation,
     ForgetEvidence,
     RecordEpoch,
+    RemoveTaint,
     RevokeRelease,
-    Untaint,
 )
 from tests.unit.remediation.metal3 import power_worlds
 from tests.unit.remediation.self_fencing import fencing_worlds
@@ -65,12 +65,12 @@ def test_a_leader_that_watched_since_before_the_last_term_takes_over_what_it_rec
 @pytest.mark.attack("K1")
 @pytest.mark.parametrize("remembers_from", [6, 7])
 def test_one_that_did_not_undoes_the_evidence_before_anything_else(decide: Any, remembers_from: int) -> None:
-    from_before = EvidenceFromBefore(6, remembers_from)
+    from_before = EvidencePredatesLeader(6, remembers_from)
 
     assert decide(remembers_from=remembers_from) == RevokeRelease(SILENT_NODE, OURS)
     assert decide(remembers_from=remembers_from, revocation=OURS) == ForgetEvidence(from_before)
     tainted = {"node": Present(TAINTED), "remembers_from": remembers_from}
-    assert decide(**tainted) == Untaint(TAINTED, mark=OURS)
+    assert decide(**tainted) == RemoveTaint(TAINTED, mark=OURS)
     unreadable = {"node": Unreadable("500"), "remembers_from": remembers_from}
     assert decide(**unreadable) == Hold(CannotRead("the Node", "500"))
 

@@ -10,9 +10,9 @@ from nodemend.api.meta import ConditionStatus, Pause
 from nodemend.api.remediation_policy import Mode
 from nodemend.remediation.manual import decide
 from nodemend.remediation.metal3 import decide as power_cycle_phases
-from nodemend.remediation.metal3.model import RequestPowerOff, WantOff
+from nodemend.remediation.metal3.model import PreparePowerOff, RequestPowerOff
 from nodemend.remediation.self_fencing import decide as self_remediation
-from nodemend.remediation.self_fencing.decide import BeginFencing, PlaceMarker
+from nodemend.remediation.self_fencing.decide import PlaceMarker, StartFencing
 from nodemend.safety import guard_holds
 from nodemend.safety.facts import Absent, DomainLimits, Present, ReadResult, Unreadable
 from nodemend.safety.guard import (
@@ -23,7 +23,7 @@ from nodemend.safety.guard import (
     Domain,
     HealthCounts,
 )
-from nodemend.safety.holds import CannotRead, Hold, ViewStale
+from nodemend.safety.holds import CacheStale, CannotRead, Hold
 from nodemend.safety.lifecycle import RecordEvidence
 from nodemend.safety.limits import Percent
 from nodemend.safety.switch_guard import (
@@ -92,7 +92,7 @@ SAID: list[tuple[str, ReadResult[Any], dict[str, Any], type]] = [
     ("excluded", Present(POLICY), {"excluded_by": "label"}, guard_holds.Excluded),
     ("maintenance", Present(POLICY), {"maintained_by": "x=True"}, guard_holds.InMaintenance),
     ("unsynced", Present(POLICY), {"freshness": CacheUnavailable("not listed yet")}, CannotRead),
-    ("stale", Present(POLICY), {"freshness": CacheFreshness(91.0, 90.0, 100.0, 20.0)}, ViewStale),
+    ("stale", Present(POLICY), {"freshness": CacheFreshness(91.0, 90.0, 100.0, 20.0)}, CacheStale),
 ]
 STORMS: list[tuple[str, ReadResult[Any], dict[str, Any], type]] = [
     ("cluster", Present(POLICY), {"of_cluster": HealthCounts(10, 4, 0)}, guard_holds.TooManyUnhealthy),
@@ -113,7 +113,7 @@ STORMS: list[tuple[str, ReadResult[Any], dict[str, Any], type]] = [
         "unsettled",
         Present(POLICY),
         {"freshness": CacheFreshness(1.0, 90.0, 3.0, 20.0)},
-        guard_holds.ApiUnsettled,
+        guard_holds.RecentApiErrors,
     ),
 ]
 COUNTS: list[tuple[str, ReadResult[Any], dict[str, Any], type]] = [
@@ -187,7 +187,9 @@ def test_what_has_begun_is_counted_by_the_others_and_waits_for_none(
 
 @pytest.mark.parametrize("way", [*BEGINNINGS.values(), *GOING_ON.values()])
 def test_where_nothing_holds_it_begins(way: Decision) -> None:
-    assert isinstance(way(switch(Present(POLICY))), WantOff | RequestPowerOff | BeginFencing | PlaceMarker)
+    assert isinstance(
+        way(switch(Present(POLICY))), PreparePowerOff | RequestPowerOff | StartFencing | PlaceMarker
+    )
 
 
 @pytest.mark.parametrize("way", [*BEGINNINGS.values(), *GOING_ON.values()])

@@ -7,7 +7,7 @@ import pytest
 from nodemend.api.metal3_remediation import Metal3RemediationSpec, NodeBackup, ReleaseBy
 from nodemend.remediation.metal3.decide import decide
 from nodemend.remediation.metal3.model import BackUp, PowerFacts, Step
-from nodemend.safety import holds, host_holds
+from nodemend.safety import holds, host_power
 from nodemend.safety.facts import Present
 from nodemend.safety.holds import Hold
 from nodemend.safety.lifecycle import (
@@ -54,7 +54,7 @@ DELETES = Metal3RemediationSpec(release_by=ReleaseBy.NODE_DELETION)
         (facts(LEAVING, PAUSED_OFF, node=Present(BY_ANOTHER)), RevokeRelease(BY_ANOTHER, BROKEN_OFF)),
         (
             facts(LEAVING, PAUSED_OFF, node=Present(BY_ANOTHER), revocation=BROKEN_OFF),
-            ForgetEvidence(host_holds.OffUndated(H), contradicted=True),
+            ForgetEvidence(host_power.OffTimeUncertain(H), contradicted=True),
         ),
         (
             facts(LEAVING, OFF, node=Present(BY_ANOTHER), left=GONE, revocation="rem-1.54"),
@@ -84,7 +84,9 @@ DELETES = Metal3RemediationSpec(release_by=ReleaseBy.NODE_DELETION)
         "without evidence their taint is none",
     ],
 )
-def test_another_s_taint_keeps_ours_away_and_is_not_ours_to_remove(world: PowerFacts, expected: Step) -> None:
+def test_a_foreign_taint_blocks_nodemend_s_taint_and_is_not_removed(
+    world: PowerFacts, expected: Step
+) -> None:
     assert decide(world) == expected
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from nodemend.api.agent import AgentReport, WatchdogReport
 from nodemend.api.self_remediation import SelfRemediationSpec, Weakness
-from nodemend.safety.self_fencing_holds import NoTimeProof
 from nodemend.safety.time_proof import (
     DEFAULT_ASSUMPTIONS,
     Anchor,
     Contact,
+    NoTimeProof,
     PeerObservation,
     PeerProof,
     Progress,
@@ -53,7 +53,7 @@ def test_a_slower_watchdog_needs_more_and_a_quicker_one_less() -> None:
 
 
 @pytest.mark.parametrize(("wanted", "needed"), [(72, 72), (90, 90)])
-def test_somebody_may_want_to_wait_longer(wanted: int, needed: int) -> None:
+def test_a_longer_wait_can_be_configured(wanted: int, needed: int) -> None:
     assert needed_for(report(), SelfRemediationSpec(safe_time_seconds=wanted)) == needed
 
 
@@ -73,7 +73,7 @@ def test_and_never_shorter() -> None:
         (
             {"watchdog": WatchdogReport(class_="untested", effective=10.0)},
             Weakness.UNTESTED_WATCHDOG,
-            "never seen to reset it",
+            "never observed to reset it",
         ),
         ({"boot_gate": False}, Weakness.NO_BOOT_GATE, "no boot gate"),
     ],
@@ -103,7 +103,7 @@ def test_a_weakness_is_accepted_by_its_own_name_alone(
         ({"peers": (PEERS, ("a",))}, "it has 1 peer"),
     ],
 )
-def test_nobody_can_accept_what_proves_nothing(changes: dict[str, Any], why: str) -> None:
+def test_no_setting_accepts_time_that_proves_nothing(changes: dict[str, Any], why: str) -> None:
     refused = needed_for(report(**changes), SelfRemediationSpec(accept=tuple(Weakness)))
 
     assert isinstance(refused, NoTimeProof)
@@ -144,7 +144,7 @@ def test_one_more_than_half_has_to_be_covered_because_one_may_lie() -> None:
     assert (two.seconds, two.done, two.covered) == (71, False, 4)
 
 
-def test_who_is_looked_at_for_the_first_time_is_covered_from_then_on() -> None:
+def test_a_peer_is_covered_from_its_first_read_on() -> None:
     first = evaluate(counted(a=0, b=0.4, c=0, d=0), dict.fromkeys(PEERS, COVERED), (PEERS,))
 
     assert (first.seconds, first.covered) == (0, 4)

@@ -101,24 +101,24 @@ def test_every_setting_can_be_given_either_way(setting: Setting[object]) -> None
         (
             {"workload_clusters": "on"},
             {},
-            "--workload-clusters is on, but --machine-health-checks is off: nobody would ask.",
+            "--workload-clusters is on, but --machine-health-checks is off: it would have no effect.",
         ),
         (
             {"node_deletion": "on"},
             {},
-            "--node-deletion is on, but --power-cycle is off: nobody would act.",
+            "--node-deletion is on, but --power-cycle is off: it would have no effect.",
         ),
         (
             {"capm3_kinds": "on"},
             {},
-            "--capm3-kinds is on, but --power-cycle is off: nobody would act.",
+            "--capm3-kinds is on, but --power-cycle is off: it would have no effect.",
         ),
         (
             {"external_remediation_annotation": "on"},
             {},
             (
                 "--external-remediation-annotation is on, but --machine-health-checks is off:"
-                " Machines are not seen."
+                " Machines are not watched."
             ),
         ),
         (
@@ -154,7 +154,7 @@ def test_every_setting_can_be_given_either_way(setting: Setting[object]) -> None
         ),
     ],
 )
-def test_a_wrong_value_is_told_in_a_sentence(
+def test_an_invalid_value_is_reported_in_a_sentence(
     flags: dict[str, str | None], environment: dict[str, str], sentence: str
 ) -> None:
     with pytest.raises(SettingsError) as refused:
@@ -175,7 +175,7 @@ def test_variables_of_services_and_of_others_are_left_alone() -> None:
     assert read_settings({}, services, "h") == read_settings({}, {}, "h")
 
 
-def test_a_service_of_our_own_name_does_not_hide_a_misspelt_setting() -> None:
+def test_a_service_named_like_the_program_does_not_hide_a_misspelt_setting() -> None:
     environment = {"NODEMEND_SERVICE_HOST": "10.0.0.1", "NODEMEND_LOG_LEVAL": "debug"}
 
     with pytest.raises(SettingsError, match="NODEMEND_LOG_LEVAL"):

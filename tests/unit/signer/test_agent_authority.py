@@ -52,7 +52,7 @@ def test_without_one_the_first_is_made_and_published_before_it_signs() -> None:
     assert next_step(facts(StoredCa(YOUNG), "old")) == Wait()
 
 
-def test_what_cannot_be_read_is_not_made_anew() -> None:
+def test_an_unreadable_authority_is_not_recreated() -> None:
     hidden: ReadResult[StoredCa] = Unreadable("no right to it")
     step = next_step(AuthorityFacts(hidden, Present(frozenset({"old"})), NOW))
     assert step == Wait("the authority's Secret cannot be read: no right to it")
@@ -62,7 +62,7 @@ def test_what_cannot_be_read_is_not_made_anew() -> None:
 
 
 @pytest.mark.parametrize("bundle", [("old", "rogue"), ("rogue",), ()])
-def test_agents_are_given_to_believe_ours_and_nobody_elses(bundle: tuple[str, ...]) -> None:
+def test_agents_get_only_nodemend_s_authorities_to_trust(bundle: tuple[str, ...]) -> None:
     assert next_step(facts(StoredCa(YOUNG), *bundle)) == PublishBundle(frozenset({"old"}))
 
 
@@ -82,13 +82,13 @@ def test_a_successor_waits_until_every_certificate_is_younger_than_its_publicati
     assert OVERLAP > LONGEST
 
 
-def test_when_the_bundle_is_emptied_meanwhile_the_wait_begins_anew() -> None:
+def test_if_the_bundle_is_emptied_in_between_the_wait_restarts() -> None:
     noted = StoredCa(OLD, successor=NEW, published=NOW - OVERLAP)
     assert next_step(facts(noted, "old")) == RecordPublished(None)
     assert next_step(AuthorityFacts(Present(noted), Absent(), NOW)) == RecordPublished(None)
 
 
-def test_one_that_is_about_to_end_is_not_waited_for() -> None:
+def test_the_signer_does_not_wait_for_an_authority_that_is_about_to_expire() -> None:
     ending = replace(OLD, ends=NOW + OVERLAP)
     assert next_step(facts(StoredCa(ending, successor=NEW, published=NOW), "old", "new")) == ReplaceCa(NOW)
     assert next_step(facts(StoredCa(ending, successor=NEW), "old")) == PublishBundle(
@@ -96,7 +96,7 @@ def test_one_that_is_about_to_end_is_not_waited_for() -> None:
     )
 
 
-def test_a_former_one_is_believed_until_its_last_certificate_is_over() -> None:
+def test_a_former_authority_is_trusted_until_its_last_certificate_expires() -> None:
     kept = StoredCa(NEW, former=(FormerCa("old", NOW), FormerCa("older", NOW - OVERLAP)))
     assert next_step(facts(kept, "old", "older", "new")) == ForgetCa(frozenset({"older"}))
     left = replace(kept, former=kept.former[:1])
@@ -105,7 +105,7 @@ def test_a_former_one_is_believed_until_its_last_certificate_is_over() -> None:
 
 
 @pytest.mark.parametrize("now", [OLD.begins - 1, OLD.ends])
-def test_outside_of_its_own_life_it_signs_nothing(now: float) -> None:
+def test_an_authority_signs_nothing_outside_its_validity(now: float) -> None:
     assert isinstance(may_sign(facts(StoredCa(OLD), "old", now=now)), MayNotSign)
 
 
@@ -141,7 +141,7 @@ def test_the_times_are_those_in_the_documentation() -> None:
     assert (25 * hour, 90 * day, 365 * day) == (OVERLAP, SIGNS_FOR, LIVES_FOR)
 
 
-def test_in_a_year_every_certificate_is_believed_by_whoever_had_contact_when_it_was_issued() -> None:
+def test_in_a_year_every_certificate_is_trusted_by_agents_with_contact_at_its_issue() -> None:
     """Each hour a node gets a certificate; nodes with one that is still valid may have an old bundle."""
     played = Played(StoredCa(Authority("first", NOW, NOW + LIVES_FOR)), frozenset({"first"}))
     hours: list[tuple[str, frozenset[str]]] = []

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from nodemend.signer.decide import (
     LONGEST,
+    AlreadyDecided,
     Approve,
     Deny,
     Fail,
@@ -16,7 +17,6 @@ from nodemend.signer.decide import (
     Issue,
     RequestContent,
     RequestFacts,
-    RequestSettled,
     RequestState,
     UnreadableRequest,
     Window,
@@ -51,42 +51,46 @@ WRONG: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
         "NotAnAgent",
         "you are system:serviceaccount:default:nodemend-agent",
     ),
-    "a token of no pod": ({"nodes": (), "pods": ()}, "NotBoundToANode", "not bound to a pod"),
-    "a token of a node alone": ({"pods": ()}, "NotBoundToANode", "not bound to a pod"),
-    "a token of two nodes": ({"nodes": ("node-1", "node-2")}, "NotBoundToANode", "not bound to a pod"),
-    "a token of two pods": ({"pods": ("a", "b")}, "NotBoundToANode", "not bound to a pod"),
-    "a token of a node without a name": ({"nodes": ("",)}, "NotBoundToANode", "not bound to a pod"),
+    "a token of no pod": ({"nodes": (), "pods": ()}, "NotBoundToNode", "not bound to a pod"),
+    "a token of a node alone": ({"pods": ()}, "NotBoundToNode", "not bound to a pod"),
+    "a token of two nodes": ({"nodes": ("node-1", "node-2")}, "NotBoundToNode", "not bound to a pod"),
+    "a token of two pods": ({"pods": ("a", "b")}, "NotBoundToNode", "not bound to a pod"),
+    "a token of a node without a name": ({"nodes": ("",)}, "NotBoundToNode", "not bound to a pod"),
     "a long name": ({"nodes": (LONG,)}, "NameTooLong", "253 characters at most"),
     "a long part of a name": ({"nodes": ("n" * 64,)}, "NameTooLong", "63 between dots"),
-    "no PKCS#10": ({"asked": UnreadableRequest("it is a poem")}, "Unreadable", "it is a poem"),
+    "no PKCS#10": ({"asked": UnreadableRequest("it is a poem")}, "RequestUnreadable", "it is a poem"),
     "an RSA key": (asked(key="RSA 2048"), "WrongKey", "must be P-256, not RSA 2048"),
     "another curve": (asked(key="P-384"), "WrongKey", "not P-384"),
-    "a key that it does not have": (asked(proven=False), "NotProven", "not signed by the key"),
+    "a key that it does not have": (asked(proven=False), "WrongSignature", "not signed by the key"),
     "another node": (
         asked(names=(("DNS", "node-2.agent.nodemend.io"),)),
-        "NotItsOwnName",
+        "WrongName",
         "must name DNS node-1.agent.nodemend.io and nothing else; it names DNS node-2.agent.nodemend.io.",
     ),
-    "its own name bare": (asked(names=(("DNS", "node-1"),)), "NotItsOwnName", "it names DNS node-1."),
-    "every node": (asked(names=(("DNS", "*.agent.nodemend.io"),)), "NotItsOwnName", "DNS *.agent"),
+    "its own name bare": (asked(names=(("DNS", "node-1"),)), "WrongName", "it names DNS node-1."),
+    "every node": (asked(names=(("DNS", "*.agent.nodemend.io"),)), "WrongName", "DNS *.agent"),
     "another node as well": (
         asked(names=(OWN, ("DNS", "node-2.agent.nodemend.io"))),
-        "NotItsOwnName",
+        "WrongName",
         "node-2",
     ),
-    "its name twice": (asked(names=(OWN, OWN)), "NotItsOwnName", "nothing else"),
-    "its name as another kind": (asked(names=(("URI", OWN[1]),)), "NotItsOwnName", "it names URI"),
-    "an address as well": (asked(names=(OWN, ("IP", "10.0.0.1"))), "NotItsOwnName", "IP 10.0.0.1"),
-    "no name": (asked(names=()), "NotItsOwnName", "it names nothing"),
-    "a subject": (asked(subject="O=system:masters"), "HasASubject", "it is O=system:masters"),
-    "a subject as long as is repeated": (asked(subject="x" * 500), "HasASubject", f"it is {'x' * 500}."),
-    "a longer one": (asked(subject="x" * 501), "HasASubject", f"it is {'x' * 500} and more."),
-    "being an authority": (asked(also=("basicConstraints",)), "AsksForMore", "basicConstraints"),
+    "its name twice": (asked(names=(OWN, OWN)), "WrongName", "nothing else"),
+    "its name as another kind": (asked(names=(("URI", OWN[1]),)), "WrongName", "it names URI"),
+    "an address as well": (asked(names=(OWN, ("IP", "10.0.0.1"))), "WrongName", "IP 10.0.0.1"),
+    "no name": (asked(names=()), "WrongName", "it names nothing"),
+    "a subject": (asked(subject="O=system:masters"), "UnexpectedSubject", "it is O=system:masters"),
+    "a subject as long as is repeated": (
+        asked(subject="x" * 500),
+        "UnexpectedSubject",
+        f"it is {'x' * 500}.",
+    ),
+    "a longer one": (asked(subject="x" * 501), "UnexpectedSubject", f"it is {'x' * 500} and more."),
+    "being an authority": (asked(also=("basicConstraints",)), "UnexpectedContent", "basicConstraints"),
     "one usage too few": ({"usages": ("client auth", "server auth")}, "WrongUsages", "client auth, server"),
     "one usage too many": ({"usages": (*GOOD.usages, "cert sign")}, "WrongUsages", "cert sign"),
     "a usage twice": ({"usages": (*GOOD.usages, "server auth")}, "WrongUsages", "server auth"),
     "no usages": ({"usages": ()}, "WrongUsages", "they are none"),
-    "too short a life": ({"seconds": 599}, "TooShort", "must be 600 at least; it is 599"),
+    "too short a life": ({"seconds": 599}, "LifetimeTooShort", "must be 600 at least; it is 599"),
 }
 
 
@@ -125,7 +129,7 @@ def test_it_begins_a_little_earlier_and_ends_in_time(seconds: int, authority_end
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_what_is_not_its_own_is_denied_in_words(what: str) -> None:
+def test_a_request_for_another_node_is_denied_with_a_message(what: str) -> None:
     change, reason, words = WRONG[what]
     verdict = decide(replace(GOOD, **change))
     assert isinstance(verdict, Deny)
@@ -150,7 +154,7 @@ def test_a_denial_does_not_grow_with_what_it_denies(change: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_nor_is_it_signed_when_somebody_else_has_approved_it(what: str) -> None:
+def test_a_request_that_another_approver_has_approved_is_not_signed(what: str) -> None:
     facts = replace(GOOD, **WRONG[what][0], request_state=RequestState.APPROVED)
     verdict = decide(facts)
     assert isinstance(verdict, Fail)
@@ -164,8 +168,8 @@ def test_requests_for_other_signers_are_left_alone(request_state: RequestState) 
 
 
 def test_what_is_over_stays_over() -> None:
-    assert decide(replace(GOOD, request_state=RequestState.OVER)) == RequestSettled()
-    assert decide(replace(GOOD, user="somebody", request_state=RequestState.OVER)) == RequestSettled()
+    assert decide(replace(GOOD, request_state=RequestState.OVER)) == AlreadyDecided()
+    assert decide(replace(GOOD, user="somebody", request_state=RequestState.OVER)) == AlreadyDecided()
 
 
 words = st.sampled_from(["", "node-1", "node-2", "n" * 64, OWN[1], GOOD.user, GOOD.signer, "DNS", "P-256"])

@@ -7,7 +7,7 @@ import pytest
 from nodemend.api.resources import CONFIG_MAP
 from nodemend.api.well_known import AGENT_NAMESPACE, AGENT_TRUST, SYSTEM_NAMESPACE
 from nodemend.guard.policy_proof import Admission, AdmissionRequirement, requirement_of_signer
-from nodemend.safety.policies import PolicyProblem
+from nodemend.safety.guard_holds import PolicyProblem
 from tests.unit.signer.signer_world import SignerWorld
 
 pytestmark = pytest.mark.attack("S6")
@@ -78,7 +78,7 @@ def test_what_waited_is_signed_when_they_are_back(world: SignerWorld) -> None:
     assert world.recorder.idles[-1] == ""
 
 
-def test_while_it_holds_it_goes_on_to_look_after_what_agents_believe(world: SignerWorld) -> None:
+def test_a_held_signer_continues_to_maintain_the_trusted_authorities(world: SignerWorld) -> None:
     """It still publishes a CA, so that certificates stay trusted."""
     world.run(SECONDS_TO_LEAD)
     world.ask("mine")

@@ -41,7 +41,7 @@ class Heard:
         return self.registry.get_sample_value("nodemend_decisions_total", labels)
 
 
-def test_what_was_issued_is_told_with_its_node() -> None:
+def test_an_issued_certificate_is_reported_with_its_node() -> None:
     heard = Heard()
     heard.recorder.judged(REQUEST, Approve("node-1"))
     heard.recorder.judged(REQUEST, Issue("node-1", 86400))
@@ -50,20 +50,20 @@ def test_what_was_issued_is_told_with_its_node() -> None:
     assert (heard.counted("Approve"), heard.counted("Issue")) == (1.0, 1.0)
 
 
-def test_what_was_refused_is_told_with_whom_and_why_and_nothing_in_it_begins_a_line() -> None:
+def test_a_refusal_names_its_requester_and_reason_and_starts_no_new_log_line() -> None:
     heard = Heard()
-    objection = Objection("NotItsOwnName", "it names\x1b[2J node-2")
+    objection = Objection("WrongName", "it names\x1b[2J node-2")
     heard.recorder.judged(REQUEST, Deny(objection))
     heard.recorder.judged(REQUEST, Fail(objection))
     for line in heard.lines:
         assert line["level"] == "warning"
-        assert line["reason"] == "NotItsOwnName"
+        assert line["reason"] == "WrongName"
         assert line["by"] == r"some\nbody"
         assert line["why"] == r"it names\x1b[2J node-2"
     assert (heard.counted("Deny"), heard.counted("Fail")) == (1.0, 1.0)
 
 
-def test_a_signer_that_cannot_sign_says_so_once_and_when_it_can_again() -> None:
+def test_a_signer_that_cannot_sign_reports_it_once_and_its_return() -> None:
     heard = Heard()
     for why in ("", "", "no Secret", "no Secret", "", ""):
         heard.recorder.idle(why)
@@ -71,5 +71,5 @@ def test_a_signer_that_cannot_sign_says_so_once_and_when_it_can_again() -> None:
     assert [(line["level"], line.get("why"), line.get("step")) for line in heard.lines] == [
         ("warning", "no Secret", None),
         ("info", None, None),
-        ("info", None, "MakeFirst"),
+        ("info", None, "CreateCa"),
     ]

@@ -49,7 +49,7 @@ def test_a_node_gets_its_own_name_for_a_day_at_most(world: SignerWorld) -> None:
     assert not certificate.subject
     life = certificate.not_valid_after_utc - certificate.not_valid_before_utc
     assert life.total_seconds() == LONGEST
-    assert world.conditions("mine") == {"Approved": "OwnName"}
+    assert world.conditions("mine") == {"Approved": "OwnNodeName"}
 
 
 def test_a_shorter_life_is_honoured(world: SignerWorld) -> None:
@@ -60,7 +60,7 @@ def test_a_shorter_life_is_honoured(world: SignerWorld) -> None:
     assert certificate.not_valid_after_utc.timestamp() == pytest.approx(world.now + 3600, abs=SECONDS_TO_LEAD)
 
 
-def test_what_was_asked_for_while_nobody_led_is_signed_later(world: SignerWorld) -> None:
+def test_a_request_made_without_a_leader_is_signed_later(world: SignerWorld) -> None:
     world.ask("early")
     world.run(SECONDS_TO_LEAD)
     assert world.certificate("early") is not None
@@ -81,15 +81,15 @@ def test_others_are_denied_with_a_reason(world: SignerWorld) -> None:
     world.run(SECONDS_TO_LEAD)
 
     denied = {
-        "other-node": "NotItsOwnName",
-        "more": "NotItsOwnName",
-        "authority": "AsksForMore",
-        "subject": "HasASubject",
+        "other-node": "WrongName",
+        "more": "WrongName",
+        "authority": "UnexpectedContent",
+        "subject": "UnexpectedSubject",
         "rsa": "WrongKey",
-        "poem": "Unreadable",
+        "poem": "RequestUnreadable",
         "usages": "WrongUsages",
         "kubelet": "NotAnAgent",
-        "unbound": "NotBoundToANode",
+        "unbound": "NotBoundToNode",
     }
     for request, reason in denied.items():
         assert world.conditions(request) == {"Denied": reason}, request
@@ -102,17 +102,17 @@ def test_requests_for_other_signers_are_left_alone(world: SignerWorld) -> None:
     assert world.status("theirs") == {}
 
 
-def test_what_somebody_else_has_approved_comes_to_nothing(world: SignerWorld) -> None:
+def test_a_request_that_another_approver_has_approved_has_no_effect(world: SignerWorld) -> None:
     world.ask("forced", content=pkcs10("node-2.agent.nodemend.io"))
     approved = {"type": "Approved", "status": "True", "reason": "ByHand"}
     change = {"status": {"conditions": [approved]}}
     world.admin.patch(CERTIFICATE_SIGNING_REQUEST, "forced", change, at=("", "approval"))
     world.run(SECONDS_TO_LEAD)
-    assert world.conditions("forced") == {"Approved": "ByHand", "Failed": "NotItsOwnName"}
+    assert world.conditions("forced") == {"Approved": "ByHand", "Failed": "WrongName"}
     assert world.certificate("forced") is None
 
 
-def test_nothing_is_signed_before_it_can_be_believed(world: SignerWorld) -> None:
+def test_nothing_is_signed_before_agents_can_trust_it(world: SignerWorld) -> None:
     """The bundle cannot be written at first."""
     world.signer.forbidden.add((Method.POST, "configmaps"))
     world.ask("mine")
@@ -130,7 +130,7 @@ def test_nothing_is_signed_before_it_can_be_believed(world: SignerWorld) -> None
     assert world.accepted(certificate)
 
 
-def test_a_look_at_the_authority_does_not_count_for_long(world: SignerWorld) -> None:
+def test_a_read_of_the_authority_is_valid_only_briefly(world: SignerWorld) -> None:
     world.run(SECONDS_TO_LEAD)
     assert world.able == 1
     world.signer.forbidden.add((Method.GET, "secrets"))
@@ -228,7 +228,7 @@ def test_a_successor_is_published_a_day_before_it_signs() -> None:
     world.close()
 
 
-def test_when_it_takes_over_old_and_new_certificates_are_believed_by_old_and_new_bundles() -> None:
+def test_after_a_takeover_old_and_new_bundles_accept_old_and_new_certificates() -> None:
     """Ten minutes before the wait is over; the same nodes are checked again a while later."""
     old, new = authority(SIGNS_FOR), authority(86400)
     before = old.certificate + new.certificate
@@ -285,7 +285,7 @@ def test_a_person_may_ask_for_another_authority(world: SignerWorld) -> None:
     assert well_known.REPLACE_AUTHORITY not in found["metadata"].get("annotations", {}), "once"
 
 
-def test_when_its_secret_is_deleted_everything_begins_anew(world: SignerWorld) -> None:
+def test_if_its_secret_is_deleted_it_starts_from_the_beginning(world: SignerWorld) -> None:
     """The recovery from a stolen key: no certificate that it signed is trusted any longer."""
     world.ask("stolen")
     world.run(SECONDS_TO_LEAD)
@@ -302,7 +302,7 @@ def test_when_its_secret_is_deleted_everything_begins_anew(world: SignerWorld) -
 
 
 @pytest.mark.parametrize("content", ["", "rogue", "a poem\n"])
-def test_a_bundle_that_somebody_changed_is_put_right(world: SignerWorld, content: str) -> None:
+def test_a_bundle_that_a_user_changed_is_restored(world: SignerWorld, content: str) -> None:
     world.run(SECONDS_TO_LEAD)
     right = world.bundle
     rogue = authority(0).certificate
@@ -316,4 +316,4 @@ def test_a_bundle_that_somebody_changed_is_put_right(world: SignerWorld, content
 def test_a_token_of_another_node_is_not_enough(world: SignerWorld) -> None:
     world.ask_as(agent_on("node-2"), "theirs", pkcs10("node-1.agent.nodemend.io"))
     world.run(SECONDS_TO_LEAD)
-    assert world.conditions("theirs") == {"Denied": "NotItsOwnName"}
+    assert world.conditions("theirs") == {"Denied": "WrongName"}

@@ -92,7 +92,7 @@ def test_cancelling_lets_a_task_clean_up_and_join_is_quiet() -> None:
     assert done == ["cleaned up", "joined"]
 
 
-def test_a_failure_reaches_whoever_joins_and_is_kept_when_nobody_does() -> None:
+def test_a_failure_reaches_the_joining_task_and_is_kept_without_one() -> None:
     scheduler, process = world()
     caught: list[str] = []
 

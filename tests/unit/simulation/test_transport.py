@@ -144,7 +144,7 @@ def test_a_cut_link_carries_nothing_that_way(up: bool, down: bool, applied: int)
 @pytest.mark.parametrize(
     ("point", "applied"), [(CrashPoint.BEFORE, 0), (CrashPoint.AFTER_COMMIT, 1), (CrashPoint.AFTER_REPLY, 1)]
 )
-def test_a_process_dies_at_its_write_and_never_hears_of_it(point: CrashPoint, applied: int) -> None:
+def test_a_process_dies_at_its_write_and_never_gets_the_reply(point: CrashPoint, applied: int) -> None:
     story = Story()
     story.link.crash_plan = lambda _: point
     story.send(WRITE)

@@ -3,7 +3,7 @@
 from nodemend.telemetry.observers import HealthChecks, HealthView
 
 
-def test_a_board_without_parts_is_well() -> None:
+def test_a_board_without_parts_is_healthy() -> None:
     board: HealthView = HealthChecks()
 
     assert (board.why_dead(), board.why_not_ready()) == ((), ())
@@ -18,7 +18,7 @@ def test_a_task_that_ended_is_a_reason_to_restart_and_not_to_be_ready() -> None:
     assert board.why_not_ready() == ("the election has ended",)
 
 
-def test_what_is_still_waited_for_is_named_until_it_is_reached() -> None:
+def test_a_pending_part_is_named_until_it_is_reached() -> None:
     board = HealthChecks()
     reached = {"nodes": False, "checks": True}
     board.must_reach("the first list of nodes", lambda: reached["nodes"])

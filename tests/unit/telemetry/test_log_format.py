@@ -92,7 +92,7 @@ def test_lines_below_the_level_are_not_written(level: LogLevel, lines: int) -> N
     assert len(stream.getvalue().splitlines()) == lines
 
 
-def test_a_form_that_is_asked_for_is_kept_on_a_terminal() -> None:
+def test_a_requested_format_is_kept_on_a_terminal() -> None:
     stream = Terminal()
     logging_to(stream, LogForm.JSON).info("held")
 
@@ -109,7 +109,7 @@ def test_a_stream_that_is_gone_stops_nothing() -> None:
     assert stream.lost == 1
 
 
-def test_what_libraries_log_becomes_a_line_of_ours() -> None:
+def test_log_records_of_libraries_use_the_same_format() -> None:
     stream = io.StringIO()
     error = ValueError("bad\nrequest")
     record = logging.LogRecord(

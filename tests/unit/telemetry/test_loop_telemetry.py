@@ -70,7 +70,7 @@ def test_a_crash_says_what_and_where() -> None:
     assert "test_loop_telemetry.py:" in line["frames"]
 
 
-def test_a_full_queue_is_told() -> None:
+def test_a_full_queue_is_reported() -> None:
     reported = RecordedEvents()
     reported.observer.overflowed()
 

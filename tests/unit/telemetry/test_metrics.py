@@ -19,7 +19,7 @@ def test_it_says_what_runs() -> None:
     assert registry.get_sample_value("nodemend_build_info", labels) == 1
 
 
-def test_values_that_others_keep_are_asked_for_at_each_scrape() -> None:
+def test_values_kept_elsewhere_are_read_at_each_scrape() -> None:
     registry, metrics = exported()
     ages = [float("inf"), 4.5]
     metrics.readings.follow_cache("nodes", lambda: ages.pop(0))
@@ -33,10 +33,10 @@ def test_values_that_others_keep_are_asked_for_at_each_scrape() -> None:
 def test_remediations_are_counted_by_phase() -> None:
     registry, metrics = exported()
     metrics.readings.follow_remediations(
-        "ManualRemediation", lambda: ["AwaitingWord", "Releasing", "AwaitingWord"]
+        "ManualRemediation", lambda: ["WaitingForConfirmation", "Releasing", "WaitingForConfirmation"]
     )
 
-    labels = {"kind": "ManualRemediation", "phase": "AwaitingWord"}
+    labels = {"kind": "ManualRemediation", "phase": "WaitingForConfirmation"}
     assert registry.get_sample_value("nodemend_remediations_in_flight", labels) == 2
 
 
@@ -51,11 +51,16 @@ def test_mode_and_pause_are_as_the_policy_has_them() -> None:
 
 
 @pytest.mark.conforms("N20")
-def test_a_hold_shows_since_when_it_stands_until_it_is_over() -> None:
+def test_a_hold_shows_its_start_time_until_it_is_over() -> None:
     registry, metrics = exported()
     held = HeldRemediation("ManualRemediation", "default", "edge-07")
-    metrics.holds.note(held, "NoWord", "waiting", wall=1234.0, now=100.0)
-    labels = {"kind": held.kind, "namespace": held.namespace, "name": held.name, "reason": "NoWord"}
+    metrics.holds.note(held, "WaitingForConfirmation", "waiting", wall=1234.0, now=100.0)
+    labels = {
+        "kind": held.kind,
+        "namespace": held.namespace,
+        "name": held.name,
+        "reason": "WaitingForConfirmation",
+    }
     labels["released"] = "no"
     name = "nodemend_remediation_held_since_timestamp_seconds"
 
@@ -72,7 +77,7 @@ def test_workload_clusters_are_counted_by_how_they_are_seen() -> None:
         assert registry.get_sample_value("nodemend_workload_clusters", {"state": state}) == count
 
 
-def test_who_leads_no_longer_tells_nothing_of_nodes() -> None:
+def test_a_former_leader_exports_no_node_metrics() -> None:
     registry, metrics = exported()
     metrics.nodes.labels("workers", "healthy").set(24)
     metrics.guard_closed.labels("workers", "Paused").set(1)

@@ -1,4 +1,4 @@
-{{- /* The init container that puts feeder and boot gate onto the host, and the folders that it needs for that. */ -}}
+{{- /* The init container that installs feeder and boot gate on the host, and the volumes that it needs. */ -}}
 {{- define "nodemend.agentInstaller" -}}
 - name: host-parts
   image: {{ include "nodemend.image" . }}

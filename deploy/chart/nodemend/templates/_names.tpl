@@ -1,4 +1,4 @@
-{{- /* The user names under which the API server knows our controllers. */ -}}
+{{- /* The user names of Nodemend's controllers at the API server. */ -}}
 {{- define "nodemend.checker" -}}
 system:serviceaccount:{{ .Release.Namespace }}:nodemend-checker
 {{- end -}}
@@ -18,7 +18,7 @@ system:serviceaccount:{{ .Release.Namespace }}:nodemend-wind-down
 checker remediator{{ if .Values.selfFencing.enabled }} signer{{ end }}
 {{- end -}}
 
-{{- /* Where agents run, and where each node has its Lease with us; and as whom the API server knows them. */ -}}
+{{- /* The namespace of the agents and of the Leases with their reports; and the agents' user name at the API server. */ -}}
 {{- define "nodemend.agents" -}}
 nodemend-agents
 {{- end -}}
@@ -26,7 +26,7 @@ nodemend-agents
 system:serviceaccount:{{ include "nodemend.agents" . }}:nodemend-agent
 {{- end -}}
 
-{{- /* Labels of every object; those of one component, if the argument names one: (list $ "checker"). */ -}}
+{{- /* Labels of every object; and the labels of one component, with the argument (list $ "checker"). */ -}}
 {{- define "nodemend.labels" -}}
 app.kubernetes.io/name: nodemend
 app.kubernetes.io/part-of: nodemend
@@ -41,7 +41,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{ $image.repository }}:{{ $image.tag | default .Chart.AppVersion }}{{ with $image.digest }}@{{ . }}{{ end }}
 {{- end -}}
 
-{{- /* The mode of the RemediationPolicy that is in the cluster already; empty where there is none. */ -}}
+{{- /* The mode of the RemediationPolicy that is already in the cluster; empty if it does not exist. */ -}}
 {{- define "nodemend.presentMode" -}}
 {{- if .Capabilities.APIVersions.Has "nodemend.io/v1alpha1/RemediationPolicy" -}}
 {{- with lookup "nodemend.io/v1alpha1" "RemediationPolicy" "" "cluster" -}}
@@ -50,7 +50,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 {{- end -}}
 
-{{- /* Why it is paused, if it is: a pause outlives an uninstall. */ -}}
+{{- /* The reason of the pause, if the policy is paused: a pause outlives an uninstall. */ -}}
 {{- define "nodemend.presentPause" -}}
 {{- if .Capabilities.APIVersions.Has "nodemend.io/v1alpha1/RemediationPolicy" -}}
 {{- with lookup "nodemend.io/v1alpha1" "RemediationPolicy" "" "cluster" -}}
@@ -59,7 +59,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 {{- end -}}
 
-{{/* What people need to see of Machines: rules of a role. `status` counts Machines that it may not list as unread. */}}
+{{/* Rules of a role: the rights of users to read Machines. `status` counts Machines that it may not list as unread. */}}
 {{- define "nodemend.seeMachines" -}}
 - apiGroups: [cluster.x-k8s.io, machine.openshift.io]
   resources: [machines, machinehealthchecks]
@@ -67,15 +67,15 @@ app.kubernetes.io/component: {{ index . 1 }}
 - apiGroups: [cluster.x-k8s.io]
   resources: [clusters]
   verbs: [get, list, watch]
-# Whose definition it is tells who serves the checks.
+# The labels and versions of this definition show which project serves the checks.
 - apiGroups: [apiextensions.k8s.io]
   resources: [customresourcedefinitions]
   resourceNames: [machinehealthchecks.cluster.x-k8s.io]
   verbs: [get]
 {{- end }}
 
-{{/* What people need to see for `kubectl mend tree` and `timeline` besides: rules of a role. Pods are not among it: what
-they are given in their environment may be secret. */}}
+{{/* Rules of a role: the other rights that `kubectl mend tree` and `timeline` need. Pods are not included: their
+environment variables may contain secrets. */}}
 {{- define "nodemend.seeStories" -}}
 - apiGroups: [events.k8s.io]
   resources: [events]
@@ -96,7 +96,7 @@ they are given in their environment may be secret. */}}
 {{- end }}
 {{- end }}
 
-{{/* The admission policies of ours, which each of our accounts reads to see that they are as shipped: rules of a role. */}}
+{{/* Rules of a role: each account of Nodemend reads Nodemend's admission policies, to check that they are as shipped. */}}
 {{- define "nodemend.readPolicies" -}}
 - apiGroups: [admissionregistration.k8s.io]
   resources: [validatingadmissionpolicies, validatingadmissionpolicybindings]
@@ -119,8 +119,8 @@ they are given in their environment may be secret. */}}
   verbs: [get]
 {{- end }}
 
-{{/* A write that nodemend-settings must refuse, tried as a dry run: rules of a role. By the name it is worth nothing else: a
-creation under a right for one name goes through server-side apply alone, and the policy refuses it to our accounts. */}}
+{{/* Rules of a role: a write that nodemend-settings must deny, which the controllers send as a dry run. The right is for
+one name, so it allows only server-side apply of that name, and the policy denies that to Nodemend's accounts. */}}
 {{- define "nodemend.trySettings" -}}
 - apiGroups: [nodemend.io]
   resources: [nodehealthchecks]

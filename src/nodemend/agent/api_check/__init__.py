@@ -1,1 +1,1 @@
-"""The check of the API server that the feeder starts as a process of its own."""
+"""The check of the API server that the feeder starts as a separate process."""

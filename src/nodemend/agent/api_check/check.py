@@ -436,7 +436,7 @@ class Publisher:
             done = self._try()
             if done is not None:
                 return done
-        return self._marked, "somebody else writes the Lease all the time"
+        return self._marked, "another client writes the Lease all the time"
 
     def _try(self) -> tuple[int, str] | None:
         """Read and write once. None after a conflict."""
@@ -628,10 +628,12 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--status", help="the feeder's status file: the Lease must promise what it keeps")
     parser.add_argument("--publish", help="publish this boot, too; the feeder's status file")
     parser.add_argument(
-        "--lease-length", type=float, default=35.0, help="G while no feeder tells (%(default)s)"
+        "--lease-length", type=float, default=35.0, help="G while no feeder reports one (%(default)s)"
     )
     parser.add_argument("--held-back", default="", help="with it: why the gate stays closed all the same")
     parser.add_argument("--last-reset", help="with it: the record of the boot that last ended itself")
-    parser.add_argument("--tested", help="with it: what the gate left of a watchdog that was seen to reset")
+    parser.add_argument(
+        "--tested", help="with it: the gate's record of a watchdog that was observed to reset"
+    )
     parser.add_argument("--within", type=float, default=3.0, help="seconds for all of it (%(default)s)")
     return parser

@@ -62,7 +62,7 @@ def _evaluate_annotations(annotations: object, boot_id: str) -> MarkerCheck:
         case dict():
             return _evaluate_marker(annotations[MARKER], boot_id)
         case _:
-            return UnclearReply("annotations that are none")
+            return UnclearReply("annotations that are not an object")
 
 
 def _evaluate_marker(marker: object, boot_id: str) -> MarkerCheck:

@@ -56,13 +56,13 @@ _NOTHING = GateOptions()
 def evaluate_feeder(status: dict[str, str], boot_id: str, now: int) -> CheckNow | GateClosed:
     """Evaluate the status that the feeder wrote. `now` is CLOCK_BOOTTIME in nanoseconds."""
     if status.get("boot") != boot_id:
-        return GateClosed("the feeder has not told anything in this boot")
+        return GateClosed("the feeder has not reported anything in this boot")
     if status.get("state") != "armed":
-        return GateClosed(f"the feeder is {status.get('state')}: {status.get('why', 'no reason told')}")
+        return GateClosed(f"the feeder is {status.get('state')}: {status.get('why', 'no reason reported')}")
     try:
         last_ping, effective = int(status["last-ping"]), int(status["effective"])
     except (KeyError, ValueError):
-        return GateClosed("the feeder does not tell when it fed last")
+        return GateClosed("the feeder does not report when it last fed")
     # A feeder that was killed leaves its last status behind.
     if not 0 <= now - last_ping < effective:
         return GateClosed("the feeder was armed, and has not fed for long")
@@ -164,6 +164,7 @@ def hold_back(resets: StaysGated | MayStart, command_line: str) -> str:
     """Return why an unmarked boot with a fed watchdog waits for an operator; empty if it does not."""
     match resets:
         case StaysGated(count, window) if FORGET not in command_line.split():
-            return f"it has reset itself {count} times within {window / 60:.0f} minutes: somebody should look"
+            within = f"{count} times within {window / 60:.0f} minutes"
+            return f"it has reset itself {within}: an operator must check it"
         case _:
             return ""

@@ -84,7 +84,7 @@ def _open(options: argparse.Namespace, boot_id: str, go: GateOpen) -> int:
         # If the disk refuses, the next boot may count as the machine's first.
         with contextlib.suppress(OSError):
             write_record(options.opened_before, b"")
-    return _say(f"open, without a look: {go.unguarded}" if go.unguarded else "open")
+    return _say(f"open, without an API check: {go.unguarded}" if go.unguarded else "open")
 
 
 class _GateStatus:
@@ -190,8 +190,8 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--opened-before", default="", help="the file on disk that says that a gate has opened"
     )
-    parser.add_argument("--open-now", default="", help="open where this file is, unless a marker is seen")
+    parser.add_argument("--open-now", default="", help="open if this file exists, unless a marker is found")
     parser.add_argument("--cmdline", default="", help="the kernel's command line")
-    parser.add_argument("--open-if", help="open without a look where this file is")
+    parser.add_argument("--open-if", help="open without an API check if this file exists")
     parser.add_argument("check", nargs="+", help="after --, the API check to run, which publishes")
     return parser

@@ -248,9 +248,9 @@ class Feeder:
         self._state = w.Starving(since, permanent=permanent)
 
     def _end_this_boot(self, now: int) -> tuple[w.FeederCommand, ...]:
-        if not isinstance(self._state, w.Condemned):
+        if not isinstance(self._state, w.StoppedForFence):
             # Record it first: after a reboot that works, nothing can be written.
-            self._state, self._notes_now = w.Condemned(), True
+            self._state, self._notes_now = w.StoppedForFence(), True
             return self._rest(now)
         return self._try_reboot(now)
 
@@ -274,7 +274,7 @@ class Feeder:
         self._state, self._why = state, ""
 
     def _become_fed(self) -> None:
-        self._become(w.StoodDown() if self._stopped_gracefully else w.Armed())
+        self._become(w.StoppedGracefully() if self._stopped_gracefully else w.Armed())
 
     def _rest(self, now: int) -> tuple[w.FeederCommand, ...]:
         ask = (w.RunMarkerCheck(),) if self._asks_now(now) else ()
@@ -283,7 +283,7 @@ class Feeder:
         note, self._notes_now = (w.KeepResetLog(),) if self._notes_now else (), False
         # More often than it pings, so that a boot that must end does not live on.
         until = now + self._rules.read_interval
-        if isinstance(self._state, w.Armed | w.StoodDown) and self._last_ping is not None:
+        if isinstance(self._state, w.Armed | w.StoppedGracefully) and self._last_ping is not None:
             until = max(now, min(until, self._last_ping + self._rules.ping_every))
         return (*self._tell(), *note, *forget, *ask, w.SleepUntil(until))
 
@@ -301,7 +301,7 @@ class Feeder:
             return False
         if self._stopped_gracefully or self._lease.until - now >= length // 2:
             return False
-        if isinstance(self._state, w.LockedOut | w.Condemned):
+        if isinstance(self._state, w.LockedOut | w.StoppedForFence):
             return False
         # A long lease means a large cluster, whose API server cannot serve every node at the usual interval.
         self._asking, self._ask_again_at = True, now + max(every, length // _READS_PER_LEASE)
@@ -309,8 +309,10 @@ class Feeder:
 
     def _stop(self, now: int) -> tuple[w.FeederCommand, ...]:
         if self._device is None:
-            return self._exit("nothing is armed by us")
-        fed = isinstance(self._state, w.Armed | w.StoodDown) and isinstance(self._evaluate_ping(now), MayPing)
+            return self._exit("this feeder has armed nothing")
+        fed = isinstance(self._state, w.Armed | w.StoppedGracefully) and isinstance(
+            self._evaluate_ping(now), MayPing
+        )
         if not (self._stopped_gracefully and fed):
             why = "not fed" if self._stopped_gracefully else "no acknowledged permit for this boot"
             return self._exit(f"left armed: {why}")

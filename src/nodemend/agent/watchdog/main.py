@@ -34,18 +34,18 @@ from nodemend.protocol.watchdog_drivers import SECOND, Drill, Machine, Physical,
 USAGE = """\
 feeder --device PATH --lock PATH --lease PATH --permit PATH --status PATH --boot-id PATH [--...] [-- CHECK...]
   --wanted-reset SECONDS   effective time from the last ping to the reset, at most (10)
-  --lease-length SECONDS   how far ahead a lease may reach (35)
+  --lease-length SECONDS   how far a lease may reach into the future (35)
   --ping-every SECONDS     (2)
-  --check-every SECONDS    how often CHECK is run when half of the lease is over (5)
-  --sysfs PATH             the device's folder under /sys/class, for what only the kernel knows of it
-  --sysrq PATH             where a condemned node may ask for a reset, as an attempt
-  --oom-score PATH         where protection from the OOM killer is asked for
-  --power-states PATH      where the kernel says whether this machine can sleep
-  --sleep-target PATH      systemd's unit for it: masked where it leads to /dev/null
-  --cpuinfo PATH           where it stands whether this is a virtual machine
-  --machine KIND           physical or virtual, where that file cannot tell
+  --check-every SECONDS    interval of CHECK when half of the lease is over (5)
+  --sysfs PATH             the device's folder under /sys/class, with what only the kernel knows about it
+  --sysrq PATH             the kernel's sysrq trigger, for an attempt to reset a node that must end
+  --oom-score PATH         the file that protects this process from the OOM killer
+  --power-states PATH      the file in which the kernel lists the sleep states of this machine
+  --sleep-target PATH      systemd's unit for it: masked if it leads to /dev/null
+  --cpuinfo PATH           the file that shows whether this is a virtual machine
+  --machine KIND           physical or virtual, if that file does not show it
   --drill IDENTITY,SECONDS,MILLISECONDS   a reset that was timed: the driver, what was written, what it took
-  --recorder COMMAND       run when the device is not fed any more, to keep a record; words apart by spaces
+  --recorder COMMAND       run when the device is not fed any more, to keep a record; separated by spaces
 """
 
 _REQUIRED = ("device", "lock", "lease", "permit", "status", "boot-id")
@@ -364,7 +364,7 @@ class FeederRunner:
         self._poll.register(self._check.descriptor, select.POLLIN)
 
     def _try_reboot(self) -> None:
-        self._say("condemned: this boot must end")
+        self._say("fence requested: this boot must end")
         if trigger := self._paths.get("sysrq"):
             device.try_reboot(trigger)
 

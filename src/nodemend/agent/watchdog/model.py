@@ -67,24 +67,24 @@ class Armed(SmallValue):
     name = "Armed"
 
 
-class StoodDown(SmallValue):
+class StoppedGracefully(SmallValue):
     """The device is open and fed regardless of the lease: the agent stopped gracefully."""
 
-    name = "StoodDown"
+    name = "StoppedGracefully"
 
 
 class Starving(SmallValue):
-    """The device is open and not fed. `for_good`: a whole reset time passed between two pings."""
+    """The device is open and not fed. `permanent`: a whole reset time passed between two pings."""
 
     name = "Starving"
     since: int
     permanent: bool
 
 
-class Condemned(SmallValue):
+class StoppedForFence(SmallValue):
     """This boot must end. The feeder never pings again."""
 
-    name = "Condemned"
+    name = "FenceRequested"
 
 
 class Ended(SmallValue):
@@ -93,7 +93,7 @@ class Ended(SmallValue):
     name = "Ended"
 
 
-FeederState = LockedOut | Waiting | Armed | StoodDown | Starving | Condemned | Ended
+FeederState = LockedOut | Waiting | Armed | StoppedGracefully | Starving | StoppedForFence | Ended
 
 
 # Events.
@@ -350,11 +350,11 @@ def _state(state: FeederState) -> str:
             return "waiting"
         case Armed():
             return "armed"
-        case StoodDown():
+        case StoppedGracefully():
             return "stood-down"
         case Starving():
             return "starving"
-        case Condemned():
+        case StoppedForFence():
             return "condemned"
         case Ended():
             return "ended"

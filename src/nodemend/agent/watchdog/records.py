@@ -48,7 +48,7 @@ def format_lease(lease: FeedLease) -> bytes:
 
 
 def parse_lease(line: bytes) -> FeedLease | RefusedRecord:
-    """Parse a lease file, for the feeder. `feed_lease.judge_record` compares the boot ID."""
+    """Parse a lease file, for the feeder. `feed_lease.evaluate_record` compares the boot ID."""
     words = unsealed(_LEASE, line, 3)
     if isinstance(words, RefusedRecord):
         return words
@@ -179,16 +179,16 @@ def longest_lease(status: dict[str, str], boot_id: str) -> float | None:
 
 def _why_nothing_rests_on_it(status: dict[str, str], boot_id: str, now: int) -> str:
     if status.get("boot") != boot_id:
-        return "no feeder has told anything in this boot"
+        return "no feeder has reported anything in this boot"
     if status.get("state") == "stood-down":
         return STOPPED_GRACEFULLY
     if status.get("state") not in _RUNNING:
-        return f"the feeder is {status.get('state')}: {status.get('why', 'no reason told')}"
+        return f"the feeder is {status.get('state')}: {status.get('why', 'no reason reported')}"
     if status.get("class") not in _CLASSES:
-        return status.get("unsupported-because") or "the feeder names no class of watchdogs that we know"
+        return status.get("unsupported-because") or "the feeder reports an unknown class of watchdog"
     last_ping, effective = _number(status, "last-ping"), _number(status, "effective")
     if last_ping is None or not effective:
-        return "the feeder does not tell when it fed last, or what that is worth"
+        return "the feeder does not report when it last fed, or its effective timeout"
     if not 0 <= now - last_ping < effective:
         return "it was not fed for longer than it should take to reset, and has not reset the machine"
     return ""

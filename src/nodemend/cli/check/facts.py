@@ -36,6 +36,7 @@ from nodemend.cli.cluster import (
     read_leaders,
 )
 from nodemend.cli.listing import AnyRemediation, all_remediations
+from nodemend.guard.policies import PolicySeen
 from nodemend.guard.policy_fingerprint import fingerprint_binding, fingerprint_policy
 from nodemend.health.remediation_index import NotServed, TemplateKind, find_kind
 from nodemend.kube.outcome import Acknowledged
@@ -43,7 +44,6 @@ from nodemend.kube.request import Selection
 from nodemend.records.live_reads import project
 from nodemend.records.node import NodeRecord, NodeWire, node_records
 from nodemend.safety.facts import Absent, Present, ReadResult
-from nodemend.safety.policies import PolicySeen
 
 _NONE: Final = Absent()
 

@@ -34,7 +34,8 @@ from nodemend.cli.cluster import (
     read_leaders,
     unread_leaders,
 )
-from nodemend.cli.listing import NOW_IN_VIEW, as_cache, is_open, list_remedies, node_of, written_age
+from nodemend.cli.listing import is_open, node_of, written_age
+from nodemend.cli.listing_caches import NOW_IN_VIEW, as_cache, list_remedies
 from nodemend.guard.evaluator import Clocks, GuardEvaluator, storm_before
 from nodemend.guard.state import (
     HEALTHY,

@@ -45,7 +45,7 @@ from nodemend.health.machine.request import (
     Request,
     is_remediating,
 )
-from nodemend.health.node.orders import OrderEvaluation
+from nodemend.health.node.preflight import OrderEvaluation
 from nodemend.health.remediation_index import NotServed
 from nodemend.records.machine import CHECKED, CLAIM, EXTERNAL, OWNER, MachineCheckRecord, MachineRecord
 from nodemend.rules.machine import NO_TEMPLATE, HealthCondition
@@ -64,12 +64,12 @@ def ask_watched(
         said = f", the first by name; also selected by {others}" if others else ", and by no other"
         because = f"mhc/{judged.target.check.name} in {machine.namespace}{said}"
         return ExplainQuestion(key="watched", asked=asked, answer=ExplainAnswer.YES, because=because)
-    because = "none selects it"
+    because = "no check selects it"
     if machine.left_alone_by:
         because = f"it has the annotation {machine.left_alone_by}, which takes it out of every check"
     elif unserved := served_by_others(snapshot, machine):
         names = spell_list([f"mhc/{check.name}" for check in unserved])
-        because = f"{names} selects it, and is another controller's to serve"
+        because = f"{names} selects it, and another controller serves that check"
     return ExplainQuestion(key="watched", asked=asked, answer=ExplainAnswer.NO, because=because)
 
 
@@ -92,7 +92,7 @@ def served_by_others(snapshot: MachineSnapshot, machine: MachineRecord) -> list[
 
 def ask_reported(snapshot: MachineSnapshot, machine: MachineRecord) -> ExplainQuestion:
     """Return the conditions that the checker wrote on the Machine, for its owner and for users."""
-    asked, mark = "told on the Machine", machine.marks.checked
+    asked, mark = "reported on the Machine", machine.marks.checked
     if mark is None:
         return ExplainQuestion(key="told", asked=asked, answer=ExplainAnswer.NO)
     why = f" ({mark.reason})" if mark.status is not ConditionStatus.TRUE and mark.reason else ""
@@ -109,7 +109,7 @@ def ask_guard(judged: MachineReasoning) -> ExplainQuestion:
         return ask_allowed(judged.guard_facts, OrderEvaluation())
     asked, said = "allowed by the cluster", reported(judged.target.check)
     if said is None:
-        because = "its cluster is not seen from here, and the checker has not reported"
+        because = "its cluster is not visible here, and the checker has not reported"
         return ExplainQuestion(key="allowed", asked=asked, answer=ExplainAnswer.OPEN, because=because)
     allowed, message = said
     because = f"the checker reports: {message}" if message else "the checker reports so"
@@ -141,9 +141,9 @@ def _remediating(snapshot: MachineSnapshot, judged: MachineReasoning) -> tuple[E
         case ByOwner():
             mark = machine.marks.owner
             if mark is None or not machine.marks.asks_owner:
-                return ExplainAnswer.NO, f"{owner} would be asked to replace it"
+                return ExplainAnswer.NO, f"the checker would ask {owner} to replace it"
             since = _condition_age(snapshot, machine, OWNER)
-            return ExplainAnswer.YES, f"{owner} is asked to replace it ({mark.reason}) for {since}"
+            return ExplainAnswer.YES, f"the checker asked {owner} to replace it ({mark.reason}), {since} ago"
         case ByAnnotation(answer=answer):
             return (
                 (ExplainAnswer.YES, answer.open.holder)
@@ -308,10 +308,11 @@ def _unwatched(machine: MachineRecord) -> str:
     Whether its annotation is applied depends on the checker's settings, which a command cannot read.
     """
     if machine.asked_externally is None or machine.left_alone_by:
-        return "is watched by no check of ours. Nothing will be done about it."
+        return "is watched by no check that Nodemend serves. Nothing will be done about it."
     return (
-        f"is watched by no check of ours. {EXTERNAL_REMEDIATION} asks for its remediation: that is heeded"
-        " by a checker with externalRemediationAnnotation.enabled, which tells of it in the Machine's events."
+        f"is watched by no check that Nodemend serves. {EXTERNAL_REMEDIATION} requests its remediation: a"
+        " checker with externalRemediationAnnotation.enabled follows that and reports it in events of the"
+        " Machine."
     )
 
 
@@ -330,11 +331,11 @@ def _action(snapshot: MachineSnapshot, judged: MachineReasoning, request: Reques
             kind = template.kind.removesuffix("Template")
             if isinstance(snapshot.view.remedies.kind_of(template), NotServed):
                 return f" Whether it has a {kind} is not known here."
-            return f" Next, the checker asks for a {kind}."
+            return f" Next, the checker creates a {kind}."
         case DeleteRemediation():
-            return " Next, the checker withdraws the remediation that it needs no longer."
+            return " Next, the checker deletes the remediation that is no longer needed."
         case Clear():
-            return " Next, the checker takes off the annotation that asked for its remediation."
+            return " Next, the checker removes the annotation that requested its remediation."
         case NoAction():
             return " It is under remediation." if is_remediating(judged.way, machine.marks) else ""
         case Hold():
@@ -348,8 +349,8 @@ def _notes(snapshot: MachineSnapshot, judged: MachineReasoning | None) -> Iterat
     if judged is not None:
         if not judged.seen_here:
             yield (
-                "Its node is not seen here: this command asks one API server alone. A checker that looks into"
-                " workload clusters knows more, and what it last wrote stands above."
+                "Its node is not visible here: this command reads only one API server. A checker that reads"
+                " workload clusters knows more, and its last report is shown above."
             )
         if reported(judged.target.check) is None:
             yield (
@@ -359,7 +360,7 @@ def _notes(snapshot: MachineSnapshot, judged: MachineReasoning | None) -> Iterat
     if snapshot.around.etcd_hosts.unread:
         yield snapshot.around.etcd_hosts.note
     for leader in _absent(snapshot):
-        yield f"Nothing of this happens before the {leader.component} runs. {leader.sentence}."
+        yield f"None of this happens before the {leader.component} runs. {leader.sentence}."
 
 
 def _absent(snapshot: MachineSnapshot) -> list[LeaderView]:
@@ -375,15 +376,15 @@ def _next_step(snapshot: MachineSnapshot, machine: MachineRecord, judged: Machin
     if judged is None:
         return _how_to_watch(snapshot, machine)
     if not judged.seen_here and machine.node:
-        return f"kubectl get node {machine.node}, with a kubeconfig of its own cluster"
+        return f"kubectl get node {machine.node}, with the kubeconfig of its cluster"
     if isinstance(judged.health, Healthy) and judged.request == NoAction():
         return "nothing"
-    return "nothing; it goes on without you"
+    return "nothing; it continues by itself"
 
 
 def _how_to_watch(snapshot: MachineSnapshot, machine: MachineRecord) -> str:
     if machine.left_alone_by:
-        return f"take the annotation {machine.left_alone_by} off it, if it should be watched."
+        return f"remove the annotation {machine.left_alone_by}, if it should be watched."
     if unserved := served_by_others(snapshot, machine):
         check, claim = unserved[0], "=".join(CLAIM)
         return f"kubectl label mhc {check.name} -n {check.namespace} {claim}, if Nodemend should serve it."
@@ -400,7 +401,7 @@ def explain_with_machines(facts: ExplainFacts, snapshot: MachineSnapshot | Unrea
     """
     if isinstance(snapshot, Unreadable):
         view = explain_node(facts)
-        unknown = f"Whether a Machine is behind it cannot be read: {snapshot.why}."
+        unknown = f"Its Machine cannot be read: {snapshot.why}."
         return replace(view, unread=(*view.unread, unknown))
     # The checker of nodes knows the Machines and their remediations.
     around = replace(facts.view, remedies=snapshot.view.remedies, machines=snapshot.behind)
@@ -420,7 +421,7 @@ def explain_with_machines(facts: ExplainFacts, snapshot: MachineSnapshot | Unrea
 
 def _why_not(machine: ExplainView) -> str:
     why = next(row.because for row in machine.questions if row.key == "watched")
-    return f"Nor is its Machine {machine.machine} under a MachineHealthCheck of ours: {why}."
+    return f"Its Machine {machine.machine} is not under a MachineHealthCheck that Nodemend serves: {why}."
 
 
 def _beside(node: ExplainView, machine: ExplainView) -> ExplainView:

@@ -14,16 +14,17 @@ from nodemend.api.resources import NODE, REMEDIATION_POLICY
 from nodemend.cli.cluster import Cluster, EtcdHosts, LeaderView, find_etcd_hosts, must_have, read_leaders
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.explain.facts import ExplainFacts
-from nodemend.cli.listing import (
+from nodemend.cli.listing import MachineListing, list_machines
+from nodemend.cli.listing_caches import (
     NOW_IN_VIEW,
     ListedRemedies,
     as_cache,
     asked_by_nodes,
     list_visible_remedies,
+    machine_index_of,
+    observed,
     remember_written,
 )
-from nodemend.cli.listing_machines import MachineListing, list_machines
-from nodemend.cli.machine_index import machine_index_of, observed
 from nodemend.cli.text import spell_list
 from nodemend.guard.evaluator import Clocks, GuardEvaluator, storm_before
 from nodemend.guard.state import StormTracker, target_status

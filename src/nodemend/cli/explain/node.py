@@ -38,7 +38,7 @@ from nodemend.cli.listing import (
 )
 from nodemend.cli.text import first_sentence, spell_list, split_step
 from nodemend.health.node import targets
-from nodemend.health.node.orders import OrderEvaluation, age_by, as_order
+from nodemend.health.node.preflight import OrderEvaluation, age_by, as_order
 from nodemend.health.node.targets import NodeTarget, NodeView, find_conflicting_remediation
 from nodemend.records.live_reads import POLICY_OF_DEFAULTS
 from nodemend.remediation.manual import decide
@@ -51,10 +51,12 @@ from nodemend.rules.request import (
     ExistingRemediation,
     NoAction,
     Request,
+    Unserved,
     evaluate_order,
+    report_dry_run,
 )
-from nodemend.safety.guard import Allowed, GuardFacts, guard, report_dry_run
-from nodemend.safety.guard_holds import OVERRIDABLE, Unserved
+from nodemend.safety.guard import Allowed, GuardFacts, guard
+from nodemend.safety.guard_holds import OVERRIDABLE
 from nodemend.safety.holds import Hold, HoldReason
 
 _WHERE = {kind.reason: key for kind, key in QUESTION_OF.items()}
@@ -244,18 +246,18 @@ def _power_cycled(remediation: Metal3Remediation) -> str:
 def _fences_itself(remediation: SelfRemediation) -> str:
     """Describe the self-fencing with the message in its status."""
     status = remediation.status
-    return f"is under remediation: it is to reset itself ({status.phase}). {status.message}".rstrip()
+    return f"is under remediation: it must reset itself ({status.phase}). {status.message}".rstrip()
 
 
 def _unheld(health: NodeHealth, request: Request) -> str:
     said = spell_health(health)
     match request:
         case Create():
-            return f"{said} Next, the checker asks for its remediation."
+            return f"{said} Next, the checker creates its remediation."
         case DeleteRemediation():
-            return f"{said} Next, the checker withdraws the remediation that is over."
+            return f"{said} Next, the checker deletes the remediation that is over."
         case Escalate(to):
-            return f"{said} Next, the checker gives up its remedy for number {to + 1}."
+            return f"{said} Next, the checker replaces its remedy by number {to + 1}."
         case NoAction() | Hold():
             return said
         case _:
@@ -266,16 +268,17 @@ def _notes(facts: ExplainFacts, held: HoldView | None) -> Iterator[str]:
     yield HOW_AGES_COUNT
     said = first_sentence(facts.open_.remediation.status.message) if facts.open_ else ""
     if said and (held is None or said not in held.sentence):
-        yield f"The remediator last said: {said}"
+        yield f"The last report of the remediator: {said}"
     if held is not None and held.reason in _OVERRIDABLE:
-        yield f"Who may override lets it past this: kubectl mend override {facts.node.name} --reason ..."
+        override = f"kubectl mend override {facts.node.name} --reason ..."
+        yield f"To override the guard: {override}"
     if facts.etcd_hosts.unread:
         yield facts.etcd_hosts.note
     if facts.elsewhere:
         yield f"There are other remediations of this node: {spell_list(facts.elsewhere)}."
     for leader in facts.leaders:
         if leader.state not in (LeaderState.ALIVE, LeaderState.UNKNOWN):
-            yield f"Nothing of this happens before the {leader.component} runs. {leader.sentence}."
+            yield f"None of this happens before the {leader.component} runs. {leader.sentence}."
 
 
 def _check_notes(judged: NodeReasoning | None, held: HoldView | None) -> Iterator[str]:
@@ -313,7 +316,7 @@ def _next_step(facts: ExplainFacts, judged: NodeReasoning | None) -> str:
         return "switch on by hand what is still off, then delete the object of its recovery."
     if isinstance(judged.health, Healthy) and facts.open_ is None:
         return "nothing"
-    return "nothing; it goes on without you"
+    return "nothing; it continues by itself"
 
 
 def _is_over(remediation: ManualRemediation) -> bool:

@@ -16,18 +16,24 @@ from nodemend.cli.explain.facts import ExplainFacts
 from nodemend.cli.explain.view import ExplainAnswer, ExplainQuestion, spell_left
 from nodemend.cli.output import spell_age
 from nodemend.cli.text import spell_seconds
-from nodemend.health.node.orders import OrderEvaluation
+from nodemend.health.machine import annotation
+from nodemend.health.machine import request as machine_request
+from nodemend.health.node.preflight import OrderEvaluation
 from nodemend.health.node.targets import NodeTarget
+from nodemend.remediation import status as remediation_status
 from nodemend.remediation.capm3 import decide
+from nodemend.remediation.manual import decide as manual_decide
 from nodemend.remediation.manual.decide import ManualFacts
+from nodemend.remediation.metal3.holds import HOST_HOLDS
+from nodemend.remediation.self_fencing import holds as fencing_holds
+from nodemend.rules import request as remediation_request
 from nodemend.rules.node import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
 from nodemend.rules.request import GOOD_FOR, ExistingRemediation, OrderConsumed, OrderExpired, OrderValid
-from nodemend.safety import guard_holds, holds, self_fencing_holds
+from nodemend.safety import guard_holds, holds, time_proof
 from nodemend.safety.confirmation import Confirmed, evaluate_confirmation, is_disproved
 from nodemend.safety.facts import Absent, Present, Unreadable
 from nodemend.safety.guard import GuardFacts, guard, most_at_once
 from nodemend.safety.holds import spell_count
-from nodemend.safety.host_holds import HOST_HOLDS
 from nodemend.safety.lifecycle import LockHolder, RemainingWorkloads
 
 QUESTION_OF: Final[dict[type[holds.HoldReason], str]] = {
@@ -43,56 +49,56 @@ QUESTION_OF: Final[dict[type[holds.HoldReason], str]] = {
     guard_holds.QuorumAtRisk: "allowed",
     guard_holds.Excluded: "allowed",
     guard_holds.InMaintenance: "allowed",
-    guard_holds.ApiUnsettled: "allowed",
-    guard_holds.NotUnderstood: "allowed",
+    guard_holds.RecentApiErrors: "allowed",
+    guard_holds.UnsupportedSetting: "allowed",
     guard_holds.NodeHealthy: "allowed",
     guard_holds.NotReadyBriefly: "allowed",
     guard_holds.PolicyNotInForce: "allowed",
     guard_holds.PolicyNotProven: "allowed",
-    guard_holds.NoOwnerActs: "remediating",
-    guard_holds.Unserved: "remediating",
-    guard_holds.AnnotationServed: "remediating",
-    guard_holds.OrderInvalid: "ordered",
-    guard_holds.RemediesExhausted: "remediating",
+    machine_request.NoRemedy: "remediating",
+    remediation_request.Unserved: "remediating",
+    annotation.AnnotationServedByAnother: "remediating",
+    remediation_request.OrderInvalid: "ordered",
+    remediation_request.RemediesExhausted: "remediating",
     guard_holds.OtherRemediation: "locked",
-    holds.BootUnknown: "locked",
+    remediation_status.BootUnknown: "locked",
     holds.KubeletActive: "silent",
     holds.NoKubeletLease: "silent",
     holds.NodeReady: "silent",
-    holds.NoConfirmation: "vouched",
+    holds.WaitingForConfirmation: "vouched",
     holds.ConfirmationForOther: "vouched",
-    holds.ConfirmationOutlived: "vouched",
+    holds.ConfirmationOutdated: "vouched",
     holds.ConfirmationExpired: "vouched",
-    holds.ConfirmationFromBefore: "vouched",
-    holds.ConfirmationUndated: "vouched",
+    holds.ConfirmationPredatesLeader: "vouched",
+    holds.ConfirmationTimeUnknown: "vouched",
     holds.ConfirmationDisproved: "vouched",
     holds.WorkloadsLeaving: "released",
     holds.TaintedByAnother: "released",
     holds.NewBootUnproven: "released",
-    holds.NotBackYet: "back",
-    holds.ConfirmationContradicted: "back",
+    remediation_status.WaitingForNewBoot: "back",
+    manual_decide.ConfirmationContradicted: "back",
     # Power cycles and self-fencing are explained from their own status.
     **dict.fromkeys(HOST_HOLDS, ""),
     decide.ServedByCapm3: "",
     decide.NameTaken: "",
     decide.StrategyUnknown: "",
-    decide.NothingRequests: "",
-    self_fencing_holds.NoNode: "",
-    self_fencing_holds.NoAgent: "",
-    self_fencing_holds.AgentUnread: "",
-    self_fencing_holds.AgentElsewhere: "",
-    self_fencing_holds.NothingResets: "",
-    self_fencing_holds.NoTimeProof: "",
-    self_fencing_holds.AccumulatingProof: "",
-    self_fencing_holds.BootGateUnreported: "",
-    self_fencing_holds.ProofContradicted: "",
+    decide.NotRequested: "",
+    fencing_holds.NoNode: "",
+    fencing_holds.NoAgent: "",
+    fencing_holds.AgentReportInvalid: "",
+    fencing_holds.AgentReportForOther: "",
+    fencing_holds.NoUsableWatchdog: "",
+    time_proof.NoTimeProof: "",
+    fencing_holds.AccumulatingProof: "",
+    fencing_holds.BootGateUnreported: "",
+    fencing_holds.ProofContradicted: "",
     # Holds about unreadable state, unusable evidence, refused creation or lost leadership belong to no
     # question.
     holds.EvidenceForOther: "",
-    holds.EvidenceFromBefore: "",
-    holds.ViewStale: "",
+    holds.EvidencePredatesLeader: "",
+    holds.CacheStale: "",
     holds.CannotRead: "",
-    holds.CreationRefused: "",
+    remediation_request.CreationRefused: "",
     holds.LeadershipLost: "",
 }
 """The question key of each hold; empty if it belongs to no question."""
@@ -108,7 +114,7 @@ _KINDS: Final[dict[type, str]] = {
 def ask_watched(target: NodeTarget | None) -> ExplainQuestion:
     if target is None:
         return ExplainQuestion(
-            key="watched", asked="watched by a check", answer=ExplainAnswer.NO, because="none selects it"
+            key="watched", asked="watched by a check", answer=ExplainAnswer.NO, because="no check selects it"
         )
     others = " ".join(f"nhc/{name}" for name in target.overlapping)
     because = f"nhc/{target.check.metadata.name}"
@@ -151,7 +157,7 @@ def ask_ordered(evaluation: OrderEvaluation) -> ExplainQuestion:
                 f"good for {left} more{', past the guard' if order.past_guard else ''}",
             )
         case OrderConsumed():
-            why = "the remediation that it began is there"
+            why = "its remediation has been created"
         case OrderExpired(said):
             why = said
         case None:
@@ -175,7 +181,7 @@ def ask_allowed(facts: GuardFacts, evaluation: OrderEvaluation) -> ExplainQuesti
     most = most_at_once(facts.policy.value, total) if isinstance(facts.policy, Present) else 0
     because = f"mode Act, no pause, {spell_count(others, 'other node')} under remediation of {most} at once"
     if approved_order is not None and approved_order.passed:
-        because = f"{approved_order.order.by} lets it past {approved_order.passed_by_name}"
+        because = f"{approved_order.order.by} overrides {approved_order.passed_by_name}"
     return ExplainQuestion(key="allowed", asked=asked, answer=ExplainAnswer.YES, because=because)
 
 
@@ -205,7 +211,7 @@ def ask_of_remediation(facts: ManualFacts) -> Iterator[ExplainQuestion]:
     answers = (
         ("locked", "locked for it", _locked(facts)),
         ("silent", "kubelet silent", _silent(facts)),
-        ("vouched", "vouched to be down", _vouched(facts)),
+        ("vouched", "confirmed to be down", _vouched(facts)),
         ("released", "workloads have left", _released(facts)),
         ("back", "back on a new boot", _back(facts)),
     )
@@ -229,7 +235,7 @@ def _silent(facts: ManualFacts) -> tuple[ExplainAnswer, str]:
     match facts.lease:
         case Present(lease):
             ago, lasts = spell_seconds(lease.unchanged_for), spell_seconds(lease.lasts)
-            said = f"last sign of life {lease.renew_time}, {ago} ago; {lasts} is enough"
+            said = f"last Lease renewal {lease.renew_time}, {ago} ago; {lasts} is enough"
             return (ExplainAnswer.YES if lease.silent else ExplainAnswer.NO), said
         case Absent():
             return ExplainAnswer.OPEN, "it has no Lease"
@@ -254,7 +260,7 @@ def _vouched(facts: ManualFacts) -> tuple[ExplainAnswer, str]:
     if isinstance(confirmed, Confirmed):
         return ExplainAnswer.YES, f"{confirmed.confirmation.by}: {confirmed.confirmation.reason}"
     return ExplainAnswer.NO, "" if isinstance(
-        confirmed, holds.NoConfirmation
+        confirmed, holds.WaitingForConfirmation
     ) else confirmed.explain().sentence
 
 
@@ -297,7 +303,7 @@ def _over(status: SelfRemediationStatus) -> tuple[ExplainAnswer, str]:
     if status.evidence is not None:
         return ExplainAnswer.YES, f"{status.evidence.class_}, {status.evidence.by}: {status.evidence.reason}"
     if status.contradicted:
-        return ExplainAnswer.NO, "that boot spoke after it was proven to be over"
+        return ExplainAnswer.NO, "that boot was active after it was proven to be over"
     if status.marked is None:
         return ExplainAnswer.OPEN, ""
     if status.safe_time_seconds:

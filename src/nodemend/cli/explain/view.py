@@ -57,15 +57,15 @@ def spell_step(step: Step) -> str:
         case ReportSilence() | steps.ReportRemaining() | steps.MarkReleased():
             return _report(step)
         case steps.RecordEvidence(evidence):
-            return f"records the word of {evidence.by} as evidence, and then releases the workloads"
+            return f"records the confirmation of {evidence.by} as evidence, and then releases the workloads"
         case steps.Release():
             return "marks the node out of service, so that its pods and volumes are released"
-        case steps.Untaint(contradicted=True):
-            return "takes the out-of-service taint off, since the node speaks: its workloads may run twice"
-        case steps.Untaint() | steps.ForgetTaint():
-            return "takes the out-of-service taint off the node"
+        case steps.RemoveTaint(contradicted=True):
+            return "removes the out-of-service taint, because the node runs: its workloads may run twice"
+        case steps.RemoveTaint() | steps.ForgetTaint():
+            return "removes the out-of-service taint from the node"
         case steps.RevokeRelease() | steps.ForgetEvidence() | steps.ClearRevocation():
-            return "voids the evidence, which no longer stands"
+            return "revokes the evidence, which is no longer valid"
         case steps.Close() | steps.DropLock() | steps.DropFinalizer() | steps.NothingLeft():
             return _finish(step)
         case Hold():
@@ -81,7 +81,7 @@ def spell_left(left: steps.RemainingWorkloads) -> str:
 def _begin(step: steps.AddFinalizer | steps.RecordEpoch | steps.RecordTarget | steps.TakeLock) -> str:
     match step:
         case steps.AddFinalizer() | steps.RecordEpoch():
-            return "takes the remediation on"
+            return "starts the remediation"
         case steps.RecordTarget(boot_id=boot_id):
             return f"records that boot {boot_id} must end"
         case steps.TakeLock():
@@ -91,9 +91,11 @@ def _begin(step: steps.AddFinalizer | steps.RecordEpoch | steps.RecordTarget | s
 def _report(step: ReportSilence | steps.ReportRemaining | steps.MarkReleased) -> str:
     match step:
         case ReportSilence(""):
-            return "reports that the kubelet speaks"
+            return "reports that the kubelet renews its Lease"
         case ReportSilence(renew_time):
-            return f"reports that the kubelet has been silent since {renew_time}; then a person can vouch"
+            return (
+                f"reports that the kubelet has been silent since {renew_time}; then an operator can confirm"
+            )
         case steps.ReportRemaining(left):
             return f"reports that it still waits for {spell_left(left)} to leave the node"
         case steps.MarkReleased():
@@ -109,7 +111,7 @@ def _finish(step: steps.Close | steps.DropLock | steps.DropFinalizer | steps.Not
         case steps.DropLock():
             return "unlocks the node"
         case steps.DropFinalizer():
-            return "lets the remediation go"
+            return "removes its finalizer from the remediation"
         case steps.NothingLeft():
             return "has nothing left to do here"
 

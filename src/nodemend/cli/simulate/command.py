@@ -96,7 +96,7 @@ _OPTIONS: Final = (
         show_default=True,
         metavar="DURATION",
         callback=_parsed(_seconds),
-        help="How long to simulate.",
+        help="The time to simulate.",
     ),
     click.option(
         "--symptom",
@@ -112,10 +112,10 @@ _OPTIONS: Final = (
         show_default=True,
         metavar="DURATION",
         callback=_parsed(_seconds),
-        help="How long a remediation takes; then the node is back.",
+        help="The duration of a remediation; then the node is back.",
     ),
     click.option(
-        "--stays-sick",
+        "--stays-unhealthy",
         multiple=True,
         metavar="WHICH[:HOWMANY]",
         callback=_parsed(_by_invention("parse_choice")),
@@ -145,7 +145,7 @@ def simulate_options(function: F) -> Callable[..., Any]:
         from nodemend.cli.simulate.scenario import Plan
 
         inputs = Inputs(**{name: said.pop(name) for name in ("snapshot", "policy", "diff", "act")})
-        names = ("fails", "heals", "stays_sick", "symptom", "lasts", "remediation_takes")
+        names = ("fails", "heals", "stays_unhealthy", "symptom", "lasts", "remediation_takes")
         plan = Plan(**{name: said.pop(name) for name in names})
         return function(inputs=inputs, plan=plan, **said)
 
@@ -169,12 +169,12 @@ CURRENT_RULES = "what is in force"
 def simulate_command(cluster: ClusterOptions, form: Form, inputs: Inputs, plan: Plan, *, utc: bool) -> None:
     """Say what would be remediated and what held, if nodes failed. It changes nothing.
 
-    The answer comes from the code that decides, run in virtual time on the cluster as it is now, or as a file
-    says it was.
+    The answer comes from the code that decides, run in virtual time on the current state of the cluster or on
+    the state in a file.
 
-    WHICH is a node's name (edge-07), a pattern of names (edge-*) or labels (zone=a, or in full). HOWMANY is a
-    count or a share, spread evenly over the names. WHEN is a time after the beginning (2m), or two for one
-    node after the other (2m..10m).
+    A node's name (edge-07), a pattern of names (edge-*) or labels (zone=a, or in full) can be given as WHICH.
+    HOWMANY is a count or a share, spread evenly over the names. WHEN is a time after the beginning (2m), or
+    two times, between which the nodes fail one after the other (2m..10m).
 
     \b
     Examples:

@@ -125,7 +125,9 @@ class FailureInjector:
         self._story = story
         choices = [one.choice for one in (*plan.fails, *plan.heals)]
         self._members: dict[Choice, tuple[str, ...]] = {one: members(one, nodes) for one in choices}
-        self._stays_sick = frozenset(name for one in plan.stays_sick for name in _chosen(one, nodes))
+        self._stays_unhealthy = frozenset(
+            name for one in plan.stays_unhealthy for name in _chosen(one, nodes)
+        )
         for invention in plan.fails:
             agenda.note(invention.when.begins, Failure(invention))
         for invention in plan.heals:
@@ -186,12 +188,12 @@ class FailureInjector:
         found = world.remediations.find(record)
         if found is None:
             return ()
-        node, healed = record.name, record.name not in self._stays_sick
+        node, healed = record.name, record.name not in self._stays_unhealthy
         if healed and world.is_sick(node):
             world.heal(node, now)
             self._story.tell(now, StepKind.BACK, node)
         elif not healed:
-            self._story.tell(now, StepKind.STILL_SICK, node)
+            self._story.tell(now, StepKind.STILL_UNHEALTHY, node)
         world.remediations.end(found, succeeded=healed, now=now)
         return (node,)
 
@@ -396,7 +398,7 @@ class _Engine:
         storm_state = self._checker.storm_state(moment)
         if (
             self._log_writer.storm_state(storm_state, self._checker.health_counts, moment.now)
-            and storm_state == condition_reasons.SETTLING
+            and storm_state == condition_reasons.COOLING_DOWN
         ):
             self._agenda.wake(moment.now + self._checker.settle_time(moment))
         while (begun := self._let_somebody_begin(moment, places.keys(), woken=woken)) is not None:
@@ -434,7 +436,7 @@ class _Engine:
             case Hold(reason):
                 self._log_writer.held([name], reason, now)
             case Create():
-                raise ValueError("whoever wants a remediation waits for the guard")
+                raise ValueError("a request to create a remediation must wait for the guard")
             case _:
                 assert_never(request)
         return False

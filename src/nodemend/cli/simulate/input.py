@@ -25,16 +25,15 @@ import msgspec
 from msgspec import structs
 
 from nodemend.api import well_known
-from nodemend.api.crd_schema import schema_of_kind
-from nodemend.api.crds import CUSTOM_RESOURCES
+from nodemend.api.crds import CUSTOM_RESOURCES, schema_of_kind
 from nodemend.api.meta import LABEL_KEY, ObjectMeta, parse_time, written_moment
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.quantities import parse_duration
 from nodemend.api.remediation_policy import Mode, RemediationPolicy
 from nodemend.api.resources import NODE, NODE_HEALTH_CHECK, OUR_GROUP, REMEDIATION_POLICY, Resource
 from nodemend.cli.cluster import Cluster, EtcdHosts, find_etcd_hosts, must_have
-from nodemend.cli.listing import list_remedies
-from nodemend.cli.listing_machines import MachineListing, list_machines
+from nodemend.cli.listing import MachineListing, list_machines
+from nodemend.cli.listing_caches import list_remedies
 from nodemend.health.remediation_index import NotServed, RemedyKind, TemplateKind
 from nodemend.kube.outcome import DECODE_ERRORS, decoder_of
 from nodemend.records.node import NodeConditionRecord, NodeRecord, NodeStatusWire, NodeWire, node_records
@@ -208,7 +207,7 @@ _PREDICATES: Final[Mapping[str, Callable[[Any], bool]]] = {
         one.get("type") != "Ready" or one.get("acceptShortPeriod") is True or _lasts(one.get("period"), 40.0)
     ),
     "must be a duration longer than zero": lambda written: bool(_seconds(written)),
-    "each remedy must be of a kind of its own": _of_own_kind,
+    "each remedy must have a different kind": _of_own_kind,
     "must be at least 1m": lambda one: _lasts(one.get("timeout"), 60.0),
     "must be the kind of a template": lambda one: str(one.get("kind")).endswith("Template"),
     "must be group and version": lambda one: "/" in str(one.get("apiVersion")),

@@ -100,13 +100,13 @@ class StepKind(StrEnum):
     FAIL = "Fail"
     HEAL = "Heal"
     STORM = "Storm"
-    SETTLE = "Settle"
-    CALM = "Calm"
+    COOLING_DOWN = "CoolingDown"
+    NO_STORM = "NoStorm"
     UNHEALTHY = "Unhealthy"
     HOLD = "Hold"
     BEGIN = "Begin"
     BACK = "Back"
-    STILL_SICK = "StillSick"
+    STILL_UNHEALTHY = "StillUnhealthy"
     GIVE_UP = "GiveUp"
     CLOSE = "Close"
     """Deleted after the remediation healed the node."""
@@ -181,10 +181,10 @@ class RunLog:
         self.steps.append(LogStep(at, what, why, reason, sort, list(nodes)))
 
 
-_WEATHERS: Final = {
-    condition_reasons.RAGING: (StepKind.STORM, "the guard closes where too many are"),
-    condition_reasons.SETTLING: (StepKind.SETTLE, "the storm is over"),
-    "": (StepKind.CALM, "it has settled"),
+_STORM_STEPS: Final = {
+    condition_reasons.STORM_ACTIVE: (StepKind.STORM, "the guard closes where too many are"),
+    condition_reasons.COOLING_DOWN: (StepKind.COOLING_DOWN, "the storm is over"),
+    "": (StepKind.NO_STORM, "it has settled"),
 }
 
 
@@ -201,7 +201,7 @@ class LogWriter:
         """Record the storm state. Returns True if it changed."""
         if storm_state == self._storm_state:
             return False
-        what, said = _WEATHERS[storm_state]
+        what, said = _STORM_STEPS[storm_state]
         self._story.tell(
             now, what, why=f"{said}; {health_counts.unhealthy} of {health_counts.total} are not healthy"
         )

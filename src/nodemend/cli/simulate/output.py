@@ -256,29 +256,29 @@ def _nodes_that(story: RunLog, what: StepKind) -> set[str]:
 
 def _assumed(snapshot: Snapshot, plan: Plan, given: GivenView) -> Iterator[str]:
     takes = spell_seconds(plan.remediation_takes)
-    sick = " ".join(choice.written for choice in plan.stays_sick)
-    but = f", but for {sick}" if sick else ""
+    sick = " ".join(choice.written for choice in plan.stays_unhealthy)
+    but = f", except for {sick}" if sick else ""
     yield f"A remediation takes {takes}, and then the node is back{but}."
     if any(0 < limit < plan.remediation_takes for limit in _timeouts(snapshot)):
         yield "A remedy whose timeout is shorter is given up before."
     if any(check.spec.recovery is not None for check in snapshot.checks):
         yield "Recoveries succeed at once."
     if given.under_remediation:
-        yield f"So do those that are under way ({given.under_remediation}): how far they are cannot be seen."
+        yield f"So do those that are under way ({given.under_remediation}): their progress is unknown."
     if plan.fails and plan.symptom == SILENT:
         yield (
-            f"Whoever fails is {plan.symptom} at once; in a cluster that comes about 50s after a node fell"
-            " silent."
+            f"A failing node is {plan.symptom} at once; in a real cluster this takes about 50s from its last"
+            " heartbeat."
         )
     elif plan.fails:
-        yield f"Whoever fails shows {plan.symptom} at once."
+        yield f"A failing node shows {plan.symptom} at once."
     if snapshot.machine_checks:
         left_out = spell_count(snapshot.machine_checks, "MachineHealthCheck is", "MachineHealthChecks are")
         yield f"{left_out} left out: only NodeHealthChecks act here."
     yield from snapshot.unread
     yield (
-        "The API server always answers, and the checker looks at once; in a cluster those who are held are"
-        " looked at in turns, some seconds later."
+        "The API server always answers, and the checker evaluates at once; in a real cluster it evaluates"
+        " held nodes in turns, some seconds later."
     )
 
 
@@ -293,12 +293,12 @@ def _next_step(given: GivenView, totals: TotalsView, held: tuple[HeldNodesView, 
     if totals.failed and not totals.unhealthy:
         return f"no check calls {plan.symptom} unhealthy within that time; see --symptom and --for."
     if given.rules.mode != Mode.ACT or given.rules.paused:
-        return "to see what would be done in earnest, add --act"
+        return "to see what would be done in mode Act, add --act"
     if still := [one for one in held if one.still]:
         most = max(still, key=lambda one: len(one.still))
         return f"{spell_count(len(most.still), 'node is', 'nodes are')} still held. {most.next_step}"
     if not plan.fails:
-        return "invent a failure: kubectl mend simulate --fail '*:30%@2m'"
+        return "simulate a failure: kubectl mend simulate --fail '*:30%@2m'"
     return "compare with another policy: --diff FILE."
 
 
@@ -312,8 +312,10 @@ _TEXT_WIDTH: Final = 60
 """Characters for names."""
 _WORDS: Final[dict[str, str]] = {
     StepKind.HOLD: "HOLD",
-    StepKind.STILL_SICK: "still sick",
+    StepKind.STILL_UNHEALTHY: "still unhealthy",
     StepKind.GIVE_UP: "give up",
+    StepKind.COOLING_DOWN: "cooldown",
+    StepKind.NO_STORM: "no storm",
 }
 
 
@@ -386,8 +388,8 @@ def _cause(step: StepView) -> str:
 _WIDTH: Final = 100
 _MOST_REMEDIATIONS: Final = 10
 _MODES: Final = {
-    "": "DryRun, as there is no RemediationPolicy: nothing is remediated, only told",
-    Mode.DRY_RUN: "DryRun: nothing is remediated, only told",
+    "": "DryRun, as there is no RemediationPolicy: nothing is remediated, only reported",
+    Mode.DRY_RUN: "DryRun: nothing is remediated, only reported",
     Mode.ACT: "Act",
 }
 

@@ -216,7 +216,7 @@ class Plan:
 
     fails: tuple[FailureSpec, ...]
     heals: tuple[FailureSpec, ...]
-    stays_sick: tuple[Choice, ...]
+    stays_unhealthy: tuple[Choice, ...]
     """Nodes that no remediation heals."""
     symptom: Symptom
     lasts: int

@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 
-from nodemend.cli.listing import written_age
-from nodemend.cli.listing_machines import MachineListing
-from nodemend.cli.machine_index import machine_index_of
+from nodemend.cli.listing import MachineListing, written_age
+from nodemend.cli.listing_caches import machine_index_of
 from nodemend.cli.status.view import MachineCheckRow, MachineRow, MachinesShown
 from nodemend.cli.text import first_sentence
 from nodemend.guard.state import CONDITION, TargetState

@@ -3,6 +3,8 @@
 The rows of `kubectl mend status` for Machines and their checks.
 
 The last remediations that ended.
+
+Text output of `kubectl mend status`.
 """
 
 import re
@@ -12,6 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from nodemend.api import condition_reasons, condition_types, well_known
+from nodemend.api.manual_remediation import ManualRemediationPhase
 from nodemend.api.meta import Condition, ConditionStatus, find, find_true, parse_time
 from nodemend.api.metal3_remediation import Metal3Remediation, Metal3RemediationPhase
 from nodemend.api.node_health_check import NodeHealthCheck, PastRemediation
@@ -27,11 +30,13 @@ from nodemend.cli.listing import (
     node_of,
     unserved,
 )
-from nodemend.cli.text import first_sentence
+from nodemend.cli.text import align, first_sentence, spell_seconds
 from nodemend.guard.state import CONDITION, NOTHING_LEFT
 from nodemend.records.live_reads import active_pause, policy_facts
+from nodemend.rules.request import DRY_RUN_COULD_NOT, DRY_RUN_WOULD
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 from nodemend.safety.guard import closes_at, most_at_once
+from nodemend.safety.holds import spell_count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +52,7 @@ class MachineRow:
 
 
 if TYPE_CHECKING:
-    from nodemend.cli.listing_machines import MachineListing
+    from nodemend.cli.listing import MachineListing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +161,7 @@ class PolicyView:
     unhealthy: int = 0
     closes_at: int = 0
     """Number of unhealthy nodes at which the guard closes for the whole cluster."""
-    weather: str = condition_reasons.CALM
+    storm_state: str = condition_reasons.NO_STORM
     """Storm state: inactive, active, or cooldown after a storm."""
     unread: str = ""
 
@@ -310,7 +315,7 @@ def _policy(policy: ReadResult[RemediationPolicy], now: datetime) -> PolicyView:
                 targets=status.targets,
                 unhealthy=status.unhealthy,
                 closes_at=closes_at(facts, status.targets),
-                weather=storm.reason if storm else condition_reasons.CALM,
+                storm_state=storm.reason if storm else condition_reasons.NO_STORM,
             )
         case Absent():
             return PolicyView(mode="", max_concurrent=0, paused=False)
@@ -319,7 +324,7 @@ def _policy(policy: ReadResult[RemediationPolicy], now: datetime) -> PolicyView:
 
 
 def spell_pause(by: str, reason: str, until: str) -> str:
-    return f"{f'until {until}' if until else 'until somebody resumes'}, by {by or 'somebody'}: {reason}"
+    return f"{f'until {until}' if until else 'until a user resumes'}, by {by or 'an unknown user'}: {reason}"
 
 
 def _check(check: NodeHealthCheck, now: datetime) -> CheckRow:
@@ -348,12 +353,15 @@ def _stalled(stalled: Condition | None, overlap: Condition | None) -> str:
     return overlap.message if overlap is not None and stalled.message == NOTHING_LEFT else stalled.message
 
 
+_DRY_RUN: Final = re.compile(rf" ((?:{re.escape(DRY_RUN_WOULD)}|{re.escape(DRY_RUN_COULD_NOT)})\b.*)")
+
+
 def _why_held(message: str) -> str:
     """Return the first sentence.
 
     In a dry run, that of the planned action: the mode is already shown above.
     """
-    reported = re.search(r" (It (?:would|could do nothing)\b.*)", message)
+    reported = _DRY_RUN.search(message)
     return first_sentence(reported[1] if reported else message)
 
 
@@ -424,3 +432,163 @@ def _remediating(remediation: AnyRemediation, now: datetime) -> NodeRow:
         failed=failed,
         may_need_a_person=stuck or unserved_reason is not None,
     )
+
+
+_SAID: Final = {True: "yes", False: "no", None: "unknown"}
+
+
+def render(view: StatusView) -> Iterator[str]:
+    yield f"Mode      {_mode(view.policy)}"
+    yield f"Paused    {_pause(view.policy)}"
+    for check in view.checks:
+        if check.paused:
+            yield f"{'':<10}nhc/{check.name}: {check.paused}"
+    if view.policy.mode:
+        yield f"Guard     {_guard(view.policy)}"
+    for number, leader in enumerate(view.leaders):
+        unknown = leader.state is LeaderState.UNKNOWN
+        said = f"{leader.component}: cannot be read" if unknown else leader.sentence
+        yield f"{'Leaders' if number == 0 else '':<10}{said}"
+    yield ""
+    yield from _checks(view)
+    yield ""
+    yield from _node_lines(view)
+    yield from _machine_lines(view)
+    yield from _past(view)
+    for unread in view.unread:
+        yield f"Warning: {unread}"
+    yield f"Next: {_next_step(view)}"
+
+
+def _mode(policy: PolicyView) -> str:
+    if policy.unread:
+        return "cannot be read"
+    match policy.mode:
+        case "Act":
+            return f"Act: at most {spell_count(policy.max_concurrent, 'node')} under remediation at once"
+        case "DryRun":
+            return "DryRun: nothing is remediated, only reported"
+        case _:
+            return "DryRun, as there is no RemediationPolicy: nothing is remediated, only reported"
+
+
+def _pause(policy: PolicyView) -> str:
+    if policy.unread:
+        return "cannot be read"
+    if not policy.paused:
+        return "no"
+    return spell_pause(policy.paused_by, policy.pause_reason, policy.pause_until)
+
+
+def _guard(policy: PolicyView) -> str:
+    said = f"{policy.unhealthy} of {spell_count(policy.targets, 'node')} not healthy"
+    match policy.storm_state:
+        case condition_reasons.STORM_ACTIVE:
+            return f"closed: {said}; nothing begins while this lasts"
+        case condition_reasons.COOLING_DOWN:
+            return f"cooling down after a storm: {said}; nothing begins yet"
+        case _:
+            return f"open: {said}; it closes at {policy.closes_at}"
+
+
+def _checks(view: StatusView) -> Iterator[str]:
+    if not view.checks and not view.machine_checks:
+        yield "The watched nodes are unknown." if view.unread else "There is no health check."
+        return
+    rows = [("CHECK", "TARGETS", "HEALTHY", "REMEDIATING", "MAY-BEGIN", "WHY-NOT")]
+    for check in view.checks:
+        counts = (str(check.targets), str(check.healthy), str(check.remediating))
+        rows.append((check.name, *counts, _SAID[check.allowed], check.why))
+    for served in view.machine_checks:
+        in_progress = "-" if served.remediating is None else str(served.remediating)
+        counts = (str(served.targets), str(served.healthy), in_progress)
+        rows.append((f"mhc/{served.name}", *counts, _SAID[served.allowed], served.why))
+    yield from align(rows)
+    for check in view.checks:
+        for said in dict.fromkeys((check.stalled, check.overlap)):
+            if said:
+                yield f"Warning: nhc/{check.name}: {said}"
+    for served in view.machine_checks:
+        if served.overlap:
+            yield f"Warning: mhc/{served.name}: {served.overlap}"
+
+
+def _node_lines(view: StatusView) -> Iterator[str]:
+    if view.nodes:
+        yield from _node_rows(view)
+    if view.nodes_untold:
+        more = "more " if view.nodes else ""
+        said = spell_count(view.nodes_untold, f"{more}node is", f"{more}nodes are")
+        yield f"{said} not healthy by the counts above; no check reports which."
+    elif view.unread and not view.nodes:
+        yield "Whether the nodes are healthy is not known: not everything could be read."
+    elif view.healthy and view.checks:
+        yield "Every watched node is healthy."
+    elif view.healthy and not view.machine_checks:
+        yield "No node is watched."
+
+
+def _node_rows(view: StatusView) -> Iterator[str]:
+    rows = [("NODE", "STATE", "FOR", "CHECK", "WHY")]
+    for node in view.nodes:
+        age = "-" if node.for_seconds is None else spell_seconds(node.for_seconds)
+        rows.append((node.node, node.state, age, node.check, _why(node)))
+    yield from align(rows)
+
+
+def _why(node: NodeRow) -> str:
+    return ": ".join(part for part in (f"host {node.host}" if node.host else "", node.why) if part)
+
+
+def _machine_lines(view: StatusView) -> Iterator[str]:
+    if not view.machine_checks:
+        return
+    if view.nodes or view.checks:
+        yield ""
+    if view.machines:
+        rows = [("MACHINE", "NODE", "STATE", "FOR", "CHECK", "WHY")]
+        for row in view.machines:
+            age = "-" if row.for_seconds is None else spell_seconds(row.for_seconds)
+            rows.append((row.machine, row.node or "-", row.state, age, row.check, row.why))
+        yield from align(rows)
+    if view.machines_untold:
+        more = spell_count(view.machines_untold, "Machine is", "Machines are")
+        yield f"{more} not healthy by the counts above, with nothing written on them."
+    elif not view.machines and not view.unread:
+        yield "Every watched Machine is healthy."
+
+
+def _past(view: StatusView) -> Iterator[str]:
+    if not view.past:
+        return
+    yield ""
+    rows = [("LAST", "OUTCOME", "ENDED", "TOOK", "KIND", "CHECK", "ORDERED-BY")]
+    for past in view.past:
+        ended = "-" if past.ended_ago is None else f"{spell_seconds(past.ended_ago)} ago"
+        took = "-" if past.took is None else spell_seconds(past.took)
+        rows.append((past.node, past.outcome, ended, took, past.kind, past.check, past.ordered_by or "-"))
+    yield from align(rows)
+
+
+def _next_step(view: StatusView) -> str:
+    if not view.led or view.unread:
+        return "kubectl mend check"
+    waiting = [
+        node
+        for node in view.nodes
+        if node.failed
+        or node.may_need_a_person
+        or node.state == ManualRemediationPhase.WAITING_FOR_CONFIRMATION
+    ]
+    if special := (waiting or view.nodes):
+        return f"kubectl mend explain {special[0].node}"
+    if view.machines:
+        namespace, _, name = view.machines[0].machine.partition("/")
+        return f"kubectl mend explain machine/{name} -n {namespace}"
+    if any(check.stalled or check.overlap for check in view.checks):
+        return "kubectl mend check"
+    if view.nodes_untold:
+        return "kubectl mend status"
+    if view.policy.paused:
+        return "kubectl mend resume"
+    return "nothing"

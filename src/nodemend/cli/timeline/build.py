@@ -158,7 +158,7 @@ _ENDS_EVIDENCE: Final = (
 )
 """Keys after which no release is based on earlier evidence."""
 _FORGOTTEN: Final = (
-    "Kubernetes keeps events for an hour, unless told otherwise: of what is older, only the objects tell."
+    "Kubernetes keeps events for an hour by default: older changes are known only from the state of objects."
 )
 
 

@@ -260,15 +260,15 @@ STORIES: Final[dict[str, EventTemplate]] = {
     ours.REMEDIATION_ESCALATED.name: EventTemplate(_CHECK, ((_CHECK, UNHEALTHY),), mark=Emphasis.PROBLEM),
     ours.DELEGATE_CREATED.name: EventTemplate(_REMEDIATION),
     ours.DELEGATE_DELETED.name: EventTemplate(_REMEDIATION),
-    ours.ASKING_SETTLED.name: EventTemplate(_CHECK),
-    ours.ANNOTATION_IGNORED.name: EventTemplate(_CHECK, mark=Emphasis.PROBLEM),
+    ours.REMEDIATION_ANNOTATION_CLEARED.name: EventTemplate(_CHECK),
+    ours.REMEDIATION_ANNOTATION_IGNORED.name: EventTemplate(_CHECK, mark=Emphasis.PROBLEM),
     ours.REMEDIATION_HELD.name: EventTemplate(_REMEDIATION),
     ours.STILL_HELD.name: EventTemplate(_CHECK),
     ours.RECOVERY_STARTED.name: EventTemplate(_CHECK),
     ours.RECOVERY_SUCCEEDED.name: EventTemplate(_CHECK),
     ours.RECOVERY_FAILED.name: EventTemplate(_CHECK, mark=Emphasis.PROBLEM),
     ours.RECOVERY_WITHDRAWN.name: EventTemplate(_CHECK),
-    ours.HUMAN_CONFIRMED_OFF.name: EventTemplate(
+    ours.OPERATOR_CONFIRMED_OFF.name: EventTemplate(
         _REMEDIATION, ((_REMEDIATION, RELEASE),), "evidence", Emphasis.EVIDENCE, "E5"
     ),
     ours.POWER_OFF_REQUESTED.name: EventTemplate(
@@ -282,8 +282,8 @@ STORIES: Final[dict[str, EventTemplate]] = {
         "E1",
     ),
     ours.POWER_ON_REQUESTED.name: EventTemplate(_HOST, ((_HOST, GOING_ON),), "let-on"),
-    ours.POWER_NOT_BACK.name: EventTemplate(_HOST, ((_REMEDIATION, OVER),), mark=Emphasis.PROBLEM),
-    ours.POWER_OFF_ORPHANED.name: EventTemplate(_HOST, mark=Emphasis.PROBLEM),
+    ours.POWER_NOT_RESTORED.name: EventTemplate(_HOST, ((_REMEDIATION, OVER),), mark=Emphasis.PROBLEM),
+    ours.POWER_OFF_REQUEST_LEFT_BEHIND.name: EventTemplate(_HOST, mark=Emphasis.PROBLEM),
     ours.POWER_CYCLE_FAILED.name: EventTemplate(
         _REMEDIATION, ((_REMEDIATION, BACK_OFF),), "attempt-failed", Emphasis.PROBLEM
     ),
@@ -291,18 +291,18 @@ STORIES: Final[dict[str, EventTemplate]] = {
         _REMEDIATION, ((_REMEDIATION, FAILED),), "failed", Emphasis.PROBLEM
     ),
     ours.HOST_MARKED_UNHEALTHY.name: EventTemplate(_HOST, mark=Emphasis.PROBLEM),
-    ours.MACHINE_REPLACEMENT.name: EventTemplate(
+    ours.MACHINE_REPLACEMENT_REQUESTED.name: EventTemplate(
         _REMEDIATION, ((_REMEDIATION, REPLACEMENT),), "handed-over", Emphasis.PROBLEM
     ),
     # This event may be repeated after there is evidence, so no phase begins with it.
-    ours.SELF_FENCING_ASKED.name: EventTemplate(_REMEDIATION, key="asked-to-end"),
-    ours.BOOT_PROVEN_OVER.name: EventTemplate(
+    ours.SELF_FENCING_REQUESTED.name: EventTemplate(_REMEDIATION, key="asked-to-end"),
+    ours.BOOT_END_PROVEN.name: EventTemplate(
         _REMEDIATION, ((_REMEDIATION, RELEASE),), "evidence", Emphasis.EVIDENCE, "E4"
     ),
-    ours.NEW_BOOT_SEEN.name: EventTemplate(
+    ours.NEW_BOOT_OBSERVED.name: EventTemplate(
         _REMEDIATION, ((_REMEDIATION, RELEASE),), "evidence", Emphasis.EVIDENCE, "E2"
     ),
-    ours.MARKER_TAKEN_OFF.name: EventTemplate(_REMEDIATION, key="marker-off"),
+    ours.MARKER_REMOVED.name: EventTemplate(_REMEDIATION, key="marker-off"),
     ours.EVIDENCE_REVOKED.name: EventTemplate(
         _REMEDIATION, ((_REMEDIATION, FENCE), (_WORKLOADS, HELD_AGAIN)), "voided", Emphasis.PROBLEM
     ),

@@ -80,7 +80,7 @@ def last_life(at: datetime, source: str) -> MomentDraft:
     return MomentDraft(
         at=at,
         lane=Lane.NODE,
-        what="Its kubelet's last sign of life.",
+        what="Its kubelet's last Lease renewal.",
         source=source,
         key="last-life",
         begins=((Lane.NODE, states.SILENT), (Lane.WORKLOADS, states.HELD)),
@@ -96,12 +96,12 @@ def _life(remediation: AnyRemediation) -> Iterator[MomentDraft]:
     address = f"{resource_of(remediation).kind} {metadata.namespace}/{metadata.name}"
     if begun is not None:
         check = metadata.labels.get(well_known.CHECK, "")
-        by = f" by nhc/{check}" if check else ""
+        by = f" for nhc/{check}" if check else ""
         begins = ((Lane.REMEDIATION, states.FENCE),)
         yield MomentDraft(
             at=begun,
             lane=Lane.REMEDIATION,
-            what=f"{address} was asked for{by}.",
+            what=f"{address} was created{by}.",
             source=source,
             key="started",
             begins=begins,
@@ -110,7 +110,7 @@ def _life(remediation: AnyRemediation) -> Iterator[MomentDraft]:
         yield MomentDraft(
             at=end_requested,
             lane=Lane.REMEDIATION,
-            what=f"{address} is told to end.",
+            what=f"{address} is being deleted.",
             source=source,
             key="deleted",
             begins=((Lane.REMEDIATION, states.ENDING),),
@@ -131,7 +131,7 @@ def _signs_of_life(remediation: AnyRemediation) -> Iterator[MomentDraft]:
             yield MomentDraft(
                 at=at,
                 lane=Lane.HOST,
-                what=f"{host or 'Its host'} was off, by what its operator wrote then.",
+                what=f"{host or 'Its host'} was off, as its operator wrote then.",
                 source=f"{source}.seenOff",
                 key="off",
                 begins=((Lane.HOST, states.OFF),),
@@ -244,7 +244,7 @@ def _node(case: NodeCase) -> Iterator[MomentDraft]:
             yield MomentDraft(
                 at=added,
                 lane=Lane.WORKLOADS,
-                what=f"{case.name} is marked out of service{'' if ours else ', and not by us'}.",
+                what=f"{case.name} is marked out of service{'' if ours else ', and not by Nodemend'}.",
                 source="taint",
                 key="release" if ours else "released-by-others",
                 mark=Emphasis.RELEASE if ours else Emphasis.PROBLEM,
@@ -267,7 +267,7 @@ def _agent(case: NodeCase) -> Iterator[MomentDraft]:
     lease = value_of(case.agent)
     renewed = written_moment(lease.spec.renew_time) if lease is not None else None
     if lease is not None and renewed is not None and read_agent(lease, case.now).silent:
-        what = "Its agent's last sign of life."
+        what = "Its agent's last Lease renewal."
         yield MomentDraft(
             at=renewed, lane=Lane.NODE, what=what, source="Lease of its agent", key="agent-silent"
         )
@@ -311,5 +311,5 @@ def _volumes(case: NodeCase) -> Iterator[MomentDraft]:
     for volume in value_of(case.volumes) or ():
         at = written_moment(volume.metadata.deletion_timestamp)
         if at is not None:
-            what = f"{volume.metadata.name} is to be detached."
+            what = f"{volume.metadata.name} is being detached."
             yield MomentDraft(at=at, lane=Lane.WORKLOADS, what=what, source="VolumeAttachment")

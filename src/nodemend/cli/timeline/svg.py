@@ -453,7 +453,7 @@ _TONES: Final = {
     Tone.WELL: "well",
     Tone.WAITS: "waits",
     Tone.SICK: "sick",
-    Tone.WORKS: "at work",
+    Tone.WORKS: "in progress",
     Tone.DARK: "without power",
 }
 _SIGNS: Final = {Emphasis.EVIDENCE: "evidence", Emphasis.RELEASE: "release", Emphasis.PROBLEM: "trouble"}
@@ -498,10 +498,8 @@ def _sentences(view: TimelineView, zone: tzinfo | None) -> Iterator[tuple[str, s
         took = spell_seconds((view.now - view.moments[0].at).total_seconds())
         yield f"{view.state} at {span}; shown are the {took} before", "soft"
     else:
-        yield (
-            f"{view.state} at {span}; nothing is on record of the {spell_seconds(view.since_seconds)} before",
-            "soft",
-        )
+        since = spell_seconds(view.since_seconds)
+        yield f"{view.state} at {span}; no change is recorded in the {since} before", "soft"
     if view.releases:
         yield spell_release(view, zone), "flagged"
     if view.measures:

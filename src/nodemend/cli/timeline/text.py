@@ -39,7 +39,7 @@ def render(view: TimelineView, width: int, zone: tzinfo | None) -> Iterator[str]
 def _headline(view: TimelineView, zone: tzinfo | None) -> str:
     span = spell_seconds(view.since_seconds)
     if not view.moments:
-        return f"{view.node}, {view.state}: nothing is on record of the last {span}."
+        return f"{view.node}, {view.state}: no change is recorded in the last {span}."
     first = view.moments[0].at.astimezone(zone)
     took = spell_seconds((view.now - view.moments[0].at).total_seconds())
     counted = spell_count(len(view.moments), "moment")
@@ -86,7 +86,7 @@ def spell_times(moment: Moment) -> str:
     if moment.times < 2:
         return ""
     lasted = (moment.last - moment.at).total_seconds() if moment.last is not None else 0.0
-    return f" (told {moment.times} times in {spell_seconds(lasted)})"
+    return f" (reported {moment.times} times in {spell_seconds(lasted)})"
 
 
 def _summary(view: TimelineView, zone: tzinfo | None) -> Iterator[str]:

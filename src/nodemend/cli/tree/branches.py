@@ -24,7 +24,7 @@ from nodemend.api.self_remediation import SelfRemediation, SelfRemediationStatus
 from nodemend.api.upstream_types import BareMetalHost, Node
 from nodemend.cli.agents import AgentInfo, read_agent, spell_times, spell_watchdog
 from nodemend.cli.listing import AnyRemediation, age_of, is_open, may_need_a_person, resource_of
-from nodemend.cli.machine_index import machine_index_of
+from nodemend.cli.listing_caches import machine_index_of
 from nodemend.cli.node_report import PODS, VOLUMES, NodeCase, is_ready, open_remediation
 from nodemend.cli.status.machines import show_machines
 from nodemend.cli.text import first_sentence, spell_names, spell_seconds, split_step
@@ -38,8 +38,7 @@ from nodemend.remediation.metal3.host_lookup import MachineRef, NoMachine, host_
 from nodemend.remediation.node_state import DEFAULT_LEASE_SECONDS
 from nodemend.safety.facts import Absent, Present, Unreadable
 from nodemend.safety.holds import spell_count
-from nodemend.safety.host_holds import HostDoubtful
-from nodemend.safety.host_power import power_uncertainty
+from nodemend.safety.host_power import HostPowerUncertain, power_uncertainty
 
 
 def agent_branches(case: NodeCase) -> Iterator[Branch]:
@@ -63,9 +62,9 @@ def _is_needed(case: NodeCase) -> bool:
 def _agent(case: NodeCase, agent: AgentInfo) -> Branch:
     ago = agent.renewed_ago
     if agent.report is None:
-        state, says = "unread", [agent.problem]
+        state, says = "invalid", [agent.problem]
     elif ago is None or not agent.silent:
-        state, says = "speaks", [] if ago is None else [f"renewed {spell_seconds(ago)} ago"]
+        state, says = "reporting", [] if ago is None else [f"renewed {spell_seconds(ago)} ago"]
     else:
         state, says = "silent", [f"{spell_seconds(agent.silent_after)} count as silence"]
     return Branch(
@@ -104,15 +103,15 @@ def _watchdog(report: AgentReport) -> Iterator[str]:
     watchdog = report.watchdog
     yield spell_times(watchdog)
     if watchdog.effective > 0:
-        yield f"fed for {report.feed_lease:g} s after a clean look"
+        yield f"fed for {report.feed_lease:g} s after a successful API check"
     if watchdog.class_ != HARDWARE and watchdog.why:
         yield watchdog.why
 
 
 def _gate(report: AgentReport) -> tuple[str, ...]:
     if report.boot_gate:
-        return ("kubelet starts only where no marker is",)
-    return ("a new boot may run its pods before anybody knows of it",)
+        return ("the kubelet starts only if there is no marker",)
+    return ("a new boot may run its pods before it is reported",)
 
 
 def _peers(report: AgentReport) -> str:
@@ -132,15 +131,15 @@ def _names(report: AgentReport) -> tuple[str, ...]:
 def _marker(case: NodeCase, agent: AgentInfo) -> Iterator[Branch]:
     if agent.marker is None:
         if agent.marked:
-            yield Branch(kind="Marker", state="unread", says=("the boot gate stays closed",))
+            yield Branch(kind="Marker", state="invalid", says=("the boot gate stays closed",))
         return
     marker, ours = agent.marker, {one.metadata.uid: one for one in case.remediations}
     holder = ours.get(marker.remediation_uid)
     whose = f"for {holder.metadata.namespace}/{holder.metadata.name}" if holder else "its remediation is gone"
     if agent.report is not None and agent.report.boot_id == marker.boot_id:
-        said = f"boot {marker.boot_id} is to end"
+        said = f"boot {marker.boot_id} must end"
     else:
-        said = f"boot {marker.boot_id} was to end, and the boot gate stays closed until it is off"
+        said = f"boot {marker.boot_id} had to end; the boot gate stays closed until the marker is removed"
     yield Branch(kind="Marker", state="on", says=(said, whose))
 
 
@@ -177,7 +176,7 @@ def _by_node(case: NodeCase) -> Iterator[Branch]:
         if number == 0:
             yield _check(case, check)
         else:
-            says = (f"nhc/{case.checks[0].metadata.name} has it, the first by name",)
+            says = (f"nhc/{case.checks[0].metadata.name} owns it, the first by name",)
             yield Branch(kind="NodeHealthCheck", name=check.metadata.name, state="overlaps", says=says)
 
 
@@ -248,7 +247,7 @@ def _is_behind(case: NodeCase, machine: MachineRecord) -> bool:
     return named != "" and machine.provider_id == named
 
 
-_POWER: Final = {True: "on", False: "off", None: "power untold"}
+_POWER: Final = {True: "on", False: "off", None: "power unknown"}
 
 
 def machine_branches(case: NodeCase) -> Iterator[Branch]:
@@ -263,7 +262,7 @@ def machine_branches(case: NodeCase) -> Iterator[Branch]:
 def _machine(behind: MachineRef, host: tuple[Branch, ...]) -> Branch:
     metadata = behind.machine.metadata
     owner = next((one for one in metadata.owner_references if one.controller), None)
-    says = [f"owned by {owner.kind} {owner.name}" if owner else "nobody owns it"]
+    says = [f"owned by {owner.kind} {owner.name}" if owner else "it has no owner"]
     if behind.metal3 is not None and behind.metal3.metadata.name != metadata.name:
         says.append(f"by Metal3Machine {behind.metal3.metadata.name}")
     return Branch(
@@ -310,13 +309,13 @@ def _host(case: NodeCase, host: BareMetalHost) -> Branch:
 def _host_statements(case: NodeCase, host: BareMetalHost) -> Iterator[str]:
     yield from _holds(case, host)
     if not host.spec.online:
-        yield "its owner wants it off"
+        yield "its owner wants it off (spec.online: false)"
     if any(key in host.metadata.annotations for key in well_known.HOST_UNHEALTHY):
         yield "marked unhealthy"
     against = power_uncertainty(host_facts(host, ""))
     if against is not None:
         address = f"{host.metadata.namespace}/{host.metadata.name}"
-        yield HostDoubtful(address, against).explain().sentence.removesuffix(".")
+        yield HostPowerUncertain(address, against).explain().sentence.removesuffix(".")
     else:
         yield host.status.provisioning.state
     if (age := age_of(host.status.last_updated, case.now)) is not None:
@@ -329,9 +328,9 @@ def _holds(case: NodeCase, host: BareMetalHost) -> Iterator[str]:
         if not key.startswith(well_known.POWER_OFF_REQUEST_PREFIX):
             yield f"held off by another: {key}"
         elif (found := ours.get(key.removeprefix(well_known.POWER_OFF_REQUEST_PREFIX))) is not None:
-            yield f"held off by us for {found.metadata.namespace}/{found.metadata.name}"
+            yield f"held off by Nodemend for {found.metadata.namespace}/{found.metadata.name}"
         else:
-            yield "held off by us for a remediation that is gone or of another node"
+            yield "held off by Nodemend for a remediation that is gone or of another node"
 
 
 def node_branch(case: NodeCase, children: tuple[Branch, ...]) -> Branch:
@@ -363,9 +362,9 @@ def _node_statements(case: NodeCase, node: Node) -> Iterator[str]:
     elif open_remediation(case) is not None:
         yield "not fenced"
     if alone := excluded_by(node.metadata.labels, node.metadata.annotations):
-        yield f"left alone, as {alone} asks"
+        yield f"excluded by {alone}"
     if well_known.RELEASE_REVOKED in node.metadata.annotations:
-        yield "a release was called off here"
+        yield "a release was revoked here"
 
 
 def _is_fenced(remediation: AnyRemediation) -> bool:
@@ -381,11 +380,11 @@ def _taints(case: NodeCase, node: Node) -> Iterator[Branch]:
             yield Branch(
                 kind="Taint",
                 name=taint.key,
-                state="ours" if ours else "not ours",
+                state="set by Nodemend" if ours else "set by another",
                 for_seconds=age_of(taint.time_added, case.now),
                 says=("its pods and volumes are released by force",)
                 if ours
-                else ("somebody else has its workloads released by force",),
+                else ("another writer has its workloads released by force",),
             )
 
 
@@ -399,7 +398,7 @@ def _kubelet(case: NodeCase) -> Branch:
             if age > lasts:
                 says = (f"{spell_seconds(lasts)} count as silence",)
                 return Branch(kind="Kubelet", state="silent", for_seconds=age, says=says)
-            return Branch(kind="Kubelet", state="speaks", says=(f"renewed {spell_seconds(age)} ago",))
+            return Branch(kind="Kubelet", state="active", says=(f"renewed {spell_seconds(age)} ago",))
         case Absent():
             return Branch(kind="Kubelet", state="unknown", says=("it has no Lease",))
         case Unreadable():
@@ -447,7 +446,7 @@ def _remediation_statements(case: NodeCase, remediation: AnyRemediation) -> Iter
     if isinstance(remediation, Metal3Remediation):
         yield from _attempts(remediation)
     if check := metadata.labels.get(well_known.CHECK, ""):
-        yield f"asked for by nhc/{check}"
+        yield f"requested by nhc/{check}"
     if by := metadata.annotations.get(well_known.ORDERED_BY, ""):
         yield f"ordered by {by}"
     if status.message:
@@ -484,7 +483,7 @@ def _below(case: NodeCase, remediation: AnyRemediation) -> Iterator[Branch]:
 def _proof(status: SelfRemediationStatus) -> Iterator[Branch]:
     """Yield the progress of the proof by time; nothing once there is evidence."""
     if status.contradicted:
-        says = (f"boot {status.boot_id} spoke after it was proven to be over",)
+        says = (f"boot {status.boot_id} was active after it was proven to be over",)
         yield Branch(kind="Proof", state="contradicted", says=says)
     elif status.evidence is None and status.safe_time_seconds:
         counted = [f"{one.name} {one.milliseconds // 1000} s" for one in status.proven]
@@ -503,9 +502,9 @@ def _evidence(case: NodeCase, remediation: AnyRemediation) -> Branch:
     stands = fenced is not None and fenced.status == "True"
     said = [f"{evidence.by}: {evidence.reason}"]
     if (silent := age_of(evidence.last_renew_time, case.now)) is not None:
-        said.append(f"the kubelet had last spoken {spell_seconds(silent)} ago")
+        said.append(f"the kubelet last renewed its Lease {spell_seconds(silent)} ago")
     if not stands:
-        said.append("of the past: the node may run again")
+        said.append("no longer current: the node may run again")
     age = age_of(fenced.last_transition_time, case.now) if fenced is not None and stands else None
     return Branch(kind="Evidence", state=evidence.class_, for_seconds=age, says=tuple(said))
 
@@ -518,11 +517,11 @@ def _lock(case: NodeCase, remediation: AnyRemediation) -> Branch:
             holder = (
                 lock.metadata.annotations.get(well_known.HOLDER, "")
                 or lock.spec.holder_identity
-                or "somebody"
+                or "an unknown holder"
             )
             return Branch(kind="Lock", state="waits for it", says=(f"{holder} has it",))
         case Absent():
-            return Branch(kind="Lock", state="nobody has it")
+            return Branch(kind="Lock", state="not held")
         case Unreadable():
             return Branch(kind="Lock", state="unknown")
 
@@ -536,9 +535,9 @@ def _counted(case: NodeCase, remediation: AnyRemediation | None = None) -> str:
     if isinstance(pods, Present) and isinstance(volumes, Present):
         return _spell(len(pods.value), len(volumes.value))
     if remediation is None or remediation.status.evidence is None:
-        return "how many cannot be seen"
+        return "their number is unknown"
     status = remediation.status
-    return f"{_spell(status.pods_left, status.attachments_left)}, as the remediation tells"
+    return f"{_spell(status.pods_left, status.attachments_left)}, as the remediation reports"
 
 
 def _spell(pods: int, volumes: int) -> str:
@@ -608,7 +607,7 @@ def _next_step(case: NodeCase) -> str:
     if under_way is not None and may_need_a_person(under_way):
         return f"kubectl mend explain {case.name}"
     if under_way is None and _has_marker(case):
-        return "kubectl mend check; nobody is left who wants its marker"
+        return "kubectl mend check; its marker has no remediation any more"
     match under_way.status.phase if under_way is not None else None:
         case manual_remediation.ManualRemediationPhase.WAITING_FOR_CONFIRMATION:
             return f'once it is down: kubectl mend confirm {case.name} --reason "..."'

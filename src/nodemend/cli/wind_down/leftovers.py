@@ -18,7 +18,7 @@ from nodemend.cli.agents import read_agent
 from nodemend.cli.cluster import Cluster, LeaderState, LeaderView, ServedResources, ask_served, read_leaders
 from nodemend.cli.listing import AnyRemediation, Listing, list_remediations
 from nodemend.kube.request import Selection
-from nodemend.remediation.locks import LOCK_PREFIX
+from nodemend.remediation.writes import LOCK_PREFIX
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 
 
@@ -112,10 +112,10 @@ class StillOpen:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOffHost:
+class PowerOffRequestOnHost:
     """A host that Nodemend's power-off request keeps off. `holder` is None if its remediation is gone."""
 
-    kind: ClassVar[str] = "HeldHost"
+    kind: ClassVar[str] = "PowerOffRequestOnHost"
     host: BareMetalHost
     key: str
     holder: AnyRemediation | None
@@ -149,10 +149,10 @@ class MarkerOnLease:
 
 
 @dataclass(frozen=True, slots=True)
-class RevocationMark:
+class Revocation:
     """The annotation of a revoked release, still on the node."""
 
-    kind: ClassVar[str] = "VoidMark"
+    kind: ClassVar[str] = "Revocation"
     node: str
 
 
@@ -165,10 +165,10 @@ class StrayLock:
 
 
 @dataclass(frozen=True, slots=True)
-class HostNotBack:
+class PowerNotRestored:
     """A host of one of the remediations that is off although Nodemend does not request it."""
 
-    kind: ClassVar[str] = "HostNotBack"
+    kind: ClassVar[str] = "PowerNotRestored"
     host: str
     node: str
     wanted: bool
@@ -179,13 +179,20 @@ class HostNotBack:
 class NotRead:
     """A kind that could not be read. It may have leftovers."""
 
-    kind: ClassVar[str] = "NotSeen"
+    kind: ClassVar[str] = "NotRead"
     what: str
     why: str
 
 
 Leftover = (
-    StillOpen | HeldOffHost | TaintedNode | MarkerOnLease | RevocationMark | StrayLock | HostNotBack | NotRead
+    StillOpen
+    | PowerOffRequestOnHost
+    | TaintedNode
+    | MarkerOnLease
+    | Revocation
+    | StrayLock
+    | PowerNotRestored
+    | NotRead
 )
 
 
@@ -212,7 +219,7 @@ def is_in_the_way(leftover: Leftover) -> bool:
 
     Leftovers that are not Nodemend's, or that block nothing, are only reported.
     """
-    return not isinstance(leftover, StrayLock | HostNotBack)
+    return not isinstance(leftover, StrayLock | PowerNotRestored)
 
 
 def may_pass(leftover: Leftover) -> bool:
@@ -223,40 +230,40 @@ def may_pass(leftover: Leftover) -> bool:
     match leftover:
         case NotRead() | StrayLock():
             return False
-        case HostNotBack(wanted=wanted):
+        case PowerNotRestored(wanted=wanted):
             return wanted
         case MarkerOnLease(problem=problem):
             return problem == ""
-        case StillOpen() | HeldOffHost() | TaintedNode() | RevocationMark():
+        case StillOpen() | PowerOffRequestOnHost() | TaintedNode() | Revocation():
             return True
         case _:
             assert_never(leftover)
 
 
-def _held_hosts(facts: WindDownFacts) -> Iterator[HeldOffHost]:
+def _held_hosts(facts: WindDownFacts) -> Iterator[PowerOffRequestOnHost]:
     living = {found.metadata.uid: found for found in facts.open.remediations}
     tainted = tuple(node.metadata.name for node in _nodes(facts) if _is_tainted(node))
     for host in _find_hosts(facts):
         for key in _power_off_requests(host):
-            yield HeldOffHost(
+            yield PowerOffRequestOnHost(
                 host, key, living.get(key.removeprefix(well_known.POWER_OFF_REQUEST_PREFIX)), tainted
             )
 
 
-def _hosts_not_back(facts: WindDownFacts) -> Iterator[HostNotBack]:
+def _hosts_not_back(facts: WindDownFacts) -> Iterator[PowerNotRestored]:
     for host in _find_hosts(facts):
         name = f"{host.metadata.namespace}/{host.metadata.name}"
         if name in facts.known.switched and host.status.powered_on is False and not _power_off_requests(host):
-            yield HostNotBack(name, facts.known.switched[name], wanted=host.spec.online)
+            yield PowerNotRestored(name, facts.known.switched[name], wanted=host.spec.online)
 
 
-def _marked_nodes(facts: WindDownFacts) -> Iterator[TaintedNode | RevocationMark]:
+def _marked_nodes(facts: WindDownFacts) -> Iterator[TaintedNode | Revocation]:
     cared_for = {found.status.node_uid: found for found in facts.open.remediations if found.status.node_uid}
     for node in _nodes(facts):
         if _is_tainted(node):
             yield TaintedNode(node.metadata.name, cared_for.get(node.metadata.uid))
         if well_known.RELEASE_REVOKED in node.metadata.annotations:
-            yield RevocationMark(node.metadata.name)
+            yield Revocation(node.metadata.name)
 
 
 def _marked_leases(facts: WindDownFacts) -> Iterator[MarkerOnLease]:

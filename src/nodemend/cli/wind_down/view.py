@@ -1,15 +1,37 @@
 """The view of `kubectl mend wind-down` at its end.
 
 Text output of `kubectl mend wind-down`.
+
+Text about leftovers: what each is, why it exists, and the next step.
+
+Text about a remediation that must end: its name and its progress.
+
+Progress lines of a wind-down: each is printed once, and again if it changed. Pure.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final, assert_never
 
-from nodemend.cli.text import spell_names, split_step, step_lines
-from nodemend.cli.wind_down.explanations import explain
-from nodemend.cli.wind_down.leftovers import Leftover, is_in_the_way
+from nodemend.api import manual_remediation, metal3_remediation, self_remediation, well_known
+from nodemend.cli.agents import remove_marker_command
+from nodemend.cli.listing import AnyRemediation, node_of, resource_of
+from nodemend.cli.text import first_sentence, spell_list, spell_names, split_step, step_lines
+from nodemend.cli.wind_down.leftovers import (
+    Leftover,
+    MarkerOnLease,
+    NotRead,
+    OpenFacts,
+    PowerNotRestored,
+    PowerOffRequestOnHost,
+    Revocation,
+    StillOpen,
+    StrayLock,
+    TaintedNode,
+    is_in_the_way,
+    is_leaderless,
+    may_pass,
+)
 from nodemend.safety.holds import spell_count
 
 
@@ -68,15 +90,15 @@ def render(view: WindDownView) -> Iterator[str]:
     in_the_way = [left for left in view.left if left.in_the_way]
     others = [left for left in view.left if not left.in_the_way]
     if view.done:
-        yield "Nothing of ours is left on any node or host."
+        yield "Nothing of Nodemend is left on any node or host."
     else:
         yield f"NOT wound down; {spell_count(len(in_the_way), 'thing is', 'things are')} in the way:"
         yield from _list(in_the_way)
     if others:
-        yield "Not in the way, but look at it:"
+        yield "Not in the way, but worth a check:"
         yield from _list(others)
     if view.pause_reason:
-        yield "  undo:  kubectl mend resume; then what is still unhealthy is remediated anew"
+        yield "  undo:  kubectl mend resume; then nodes that are still unhealthy are remediated again"
     yield from step_lines(split_step(_next_step(view)))
 
 
@@ -103,4 +125,267 @@ def _list(left: list[LeftView]) -> Iterator[str]:
 def _next_step(view: WindDownView) -> str:
     if view.done:
         return "nothing; Nodemend can be uninstalled now (helm uninstall)"
-    return "see to what is listed above, and then: kubectl mend wind-down"
+    return "handle what is listed above, and then: kubectl mend wind-down"
+
+
+_BEGINS: Final = "it has changed nothing yet"
+
+
+_LEAVING: Final = "its workloads are being released; it completes that first"
+
+
+_ENDED: Final = "it has ended; its leftovers are being removed"
+
+
+_TWICE: Final = "its workloads are released, and its old boot runs: they may run twice"
+
+
+_STANDS: Final[dict[str, str]] = {
+    metal3_remediation.Metal3RemediationPhase.PENDING: _BEGINS,
+    metal3_remediation.Metal3RemediationPhase.POWER_OFF: (
+        "its host must go off, and nothing of the node is released yet"
+    ),
+    metal3_remediation.Metal3RemediationPhase.RELEASE: _LEAVING,
+    metal3_remediation.Metal3RemediationPhase.POWER_ON: (
+        "its workloads are released, and its host must come back on"
+    ),
+    metal3_remediation.Metal3RemediationPhase.CONTRADICTED: _TWICE,
+    metal3_remediation.Metal3RemediationPhase.BACKING_OFF: "an attempt has failed, and its host may go on",
+    metal3_remediation.Metal3RemediationPhase.DELETING_MACHINE: "its machine's owner must replace it",
+    metal3_remediation.Metal3RemediationPhase.SUCCEEDED: _ENDED,
+    metal3_remediation.Metal3RemediationPhase.FAILED: _ENDED,
+    manual_remediation.ManualRemediationPhase.PENDING: _BEGINS,
+    manual_remediation.ManualRemediationPhase.WAITING_FOR_CONFIRMATION: (
+        "it waits for a confirmation, and nothing is released yet"
+    ),
+    manual_remediation.ManualRemediationPhase.RELEASING: _LEAVING,
+    manual_remediation.ManualRemediationPhase.RECOVERING: (
+        "its workloads are released, and the node must come back"
+    ),
+    manual_remediation.ManualRemediationPhase.CONTRADICTED: _TWICE,
+    manual_remediation.ManualRemediationPhase.SUCCEEDED: _ENDED,
+    self_remediation.SelfRemediationPhase.FENCING: (
+        "the node must reset itself, and nothing is released yet"
+    ),
+}
+"""Progress by phase, for a remediation without a message."""
+
+
+def title(remediation: AnyRemediation) -> str:
+    metadata = remediation.metadata
+    return f"{resource_of(remediation).kind} {metadata.namespace}/{metadata.name}"
+
+
+def waits_for(remediation: AnyRemediation) -> str:
+    """Return the first sentence of its message, or the progress of its phase."""
+    status = remediation.status
+    return first_sentence(status.message) or _STANDS[status.phase]
+
+
+_AGAIN = "then: kubectl mend wind-down"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftoverExplanation:
+    """Three sentences for the user."""
+
+    what: str
+    because: str
+    next_step: str
+
+
+def explain(leftover: Leftover, system_namespace: str) -> LeftoverExplanation:
+    match leftover:
+        case StillOpen():
+            return _explain_open(leftover, system_namespace)
+        case PowerOffRequestOnHost():
+            return _held(leftover, system_namespace)
+        case TaintedNode(node, holder):
+            return _tainted(node, holder)
+        case MarkerOnLease():
+            return _marked(leftover, system_namespace)
+        case Revocation(node):
+            return LeftoverExplanation(
+                what=f"node {node} has the annotation {well_known.RELEASE_REVOKED}",
+                because="a release was revoked there; only Nodemend uses the annotation",
+                next_step=f"kubectl annotate node {node} {well_known.RELEASE_REVOKED}-",
+            )
+        case StrayLock(name):
+            return LeftoverExplanation(
+                what=f"lock {name} in {system_namespace}",
+                because="its remediation is gone; it blocks nothing",
+                next_step=f"none; it is deleted with the namespace {system_namespace}",
+            )
+        case PowerNotRestored(host, node, wanted):
+            return _not_back(host, node, wanted=wanted)
+        case NotRead(what, why):
+            return LeftoverExplanation(
+                what=f"the {what} were not read",
+                because=why,
+                next_step="ask a user who may list them in all namespaces to run this again",
+            )
+        case _:
+            assert_never(leftover)
+
+
+def explain_leaderless(system_namespace: str) -> str:
+    """Return the next step if the remediator has no leader."""
+    return (
+        f"kubectl get pods -n {system_namespace} -l app.kubernetes.io/component=remediator; "
+        "only a running remediator brings remediations to a safe end"
+    )
+
+
+def _explain_open(left: StillOpen, system_namespace: str) -> LeftoverExplanation:
+    found = left.remediation
+    node = node_of(found)
+    what = f"{title(found)} (node {node}) has not ended"
+    theirs = sorted(set(found.metadata.finalizers) - {well_known.SAFE_END})
+    if left.refused:
+        return LeftoverExplanation(
+            what=what,
+            because=f"it could not be deleted: {left.refused}",
+            next_step=f"kubectl mend stop {node}, as a user who may delete it; {_AGAIN}",
+        )
+    if left.unattended and well_known.SAFE_END in found.metadata.finalizers:
+        return LeftoverExplanation(
+            what=what, because=left.leader.sentence, next_step=explain_leaderless(system_namespace)
+        )
+    if theirs and well_known.SAFE_END not in found.metadata.finalizers:
+        return LeftoverExplanation(
+            what=what,
+            because=f"Nodemend's part is done; it waits for {spell_list(theirs)}, set by another controller",
+            next_step="ask the owner of that finalizer",
+        )
+    if left.anew:
+        return LeftoverExplanation(
+            what=what,
+            because=f"it was created after the winding down had begun ({_asked_by(found)})",
+            next_step=f"remove Nodemend's templates from that health check, or delete it; {_AGAIN}",
+        )
+    return LeftoverExplanation(
+        what=what, because=waits_for(found), next_step=f"kubectl mend explain {node}; {_AGAIN} --wait 1h"
+    )
+
+
+def _asked_by(remediation: AnyRemediation) -> str:
+    """Return the requester, if known: Nodemend's checks set a label.
+
+    For others, the owner such as a Machine is returned.
+    """
+    metadata = remediation.metadata
+    if check := metadata.labels.get(well_known.CHECK):
+        return f"nhc/{check}"
+    owners = [f"{owner.kind} {owner.name}" for owner in metadata.owner_references]
+    return f"it belongs to {spell_list(owners)}" if owners else "its requester is unknown"
+
+
+def _held(left: PowerOffRequestOnHost, system_namespace: str) -> LeftoverExplanation:
+    metadata = left.host.metadata
+    power = {True: "on", False: "off", None: "power unknown"}[left.host.status.powered_on]
+    host = f"host {metadata.namespace}/{metadata.name} ({power})"
+    if left.holder is not None:
+        return LeftoverExplanation(
+            what=f"{host} is still held off by {title(left.holder)}",
+            because=waits_for(left.holder),
+            next_step=f"let it end: kubectl mend explain {node_of(left.holder)}",
+        )
+    uid = left.key.removeprefix(well_known.POWER_OFF_REQUEST_PREFIX)
+    by_hand = f"kubectl annotate baremetalhost {metadata.name} -n {metadata.namespace} {left.key}-"
+    what = f"{host} is still held off by a remediation that is gone ({uid})"
+    if left.tainted:
+        return LeftoverExplanation(
+            what=what,
+            because=f"Nodemend's taint is on {spell_list(left.tainted)}; hosts must stay off while it is set",
+            next_step=f"handle the taint first; then: {by_hand}",
+        )
+    restart = f"kubectl rollout restart deployment nodemend-remediator -n {system_namespace}"
+    return LeftoverExplanation(
+        what=what,
+        because="no remediator released it; one that serves power cycles does when it becomes the leader",
+        next_step=f"{restart}; or by hand: {by_hand}",
+    )
+
+
+def _not_back(host: str, node: str, *, wanted: bool) -> LeftoverExplanation:
+    namespace, _, name = host.partition("/")
+    because = "metal3 has not switched it on yet" if wanted else "its owner wants it off (spec.online: false)"
+    return LeftoverExplanation(
+        what=f"host {host} of node {node} is off, and Nodemend does not hold it",
+        because=because,
+        next_step=f"check that it comes back: kubectl get baremetalhost {name} -n {namespace}",
+    )
+
+
+def _tainted(node: str, holder: AnyRemediation | None) -> LeftoverExplanation:
+    off = (
+        f"kubectl taint node {node} "
+        f"{well_known.OUT_OF_SERVICE}={well_known.OUR_TAINT_VALUE}:{well_known.NO_EXECUTE}-"
+    )
+    what = f"node {node} has Nodemend's out-of-service taint"
+    if holder is not None:
+        return LeftoverExplanation(
+            what=what,
+            because=f"{title(holder)} removes it when the node's workloads are gone: {waits_for(holder)}",
+            next_step=f"let it end: kubectl mend explain {node}",
+        )
+    return LeftoverExplanation(
+        what=what,
+        because="no remediation is left that would remove it",
+        next_step=f"make sure that the node is down or rebooted, then: {off}",
+    )
+
+
+def _marked(left: MarkerOnLease, system_namespace: str) -> LeftoverExplanation:
+    lease = f"lease {left.node} in {well_known.AGENT_NAMESPACE}"
+    what = f"{lease} has the marker that ends the boot of node {left.node} and blocks later boots"
+    by_hand = remove_marker_command(left.node, system_namespace)
+    if left.holder is not None:
+        return LeftoverExplanation(
+            what=what,
+            because=f"{title(left.holder)} removes it when it ends: {waits_for(left.holder)}",
+            next_step=f"let it end: kubectl mend explain {left.node}",
+        )
+    if left.tainted:
+        return LeftoverExplanation(
+            what=what,
+            because=f"Nodemend's taint is on {left.node}; its kubelet must not start before that is removed",
+            next_step=f"handle the taint first; then: {by_hand}",
+        )
+    if left.problem:
+        return LeftoverExplanation(what=what, because=left.problem, next_step=by_hand)
+    logs = f"kubectl logs -n {system_namespace} deploy/nodemend-remediator"
+    return LeftoverExplanation(
+        what=what,
+        because="its remediation is gone, and no remediator removed it; one with --self-fencing on does",
+        next_step=f"find out why it does not: {logs}; or by hand: {by_hand}",
+    )
+
+
+_LEADER = "leader"
+
+
+def lines_of_open(facts: OpenFacts, system_namespace: str) -> dict[str, str]:
+    """Return a line per remediation, by its UID; before them one if no leader could end them."""
+    lines = {}
+    if facts.remediations and is_leaderless(facts.leader):
+        lines[_LEADER] = f"{facts.leader.sentence}. To do: {explain_leaderless(system_namespace)}"
+    return lines | {found.metadata.uid: _line(found) for found in facts.remediations}
+
+
+def lines_of_left(leftovers: tuple[Leftover, ...], system_namespace: str) -> dict[str, str]:
+    """Return a line per leftover that may still end, except remediations."""
+    waited_for = [one for one in leftovers if may_pass(one) and not isinstance(one, StillOpen)]
+    explained = [explain(one, system_namespace) for one in waited_for]
+    return {said.what: f"{said.what}: {said.because}" for said in explained}
+
+
+def news(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    for key, line in now.items():
+        if before.get(key) != line:
+            yield line
+
+
+def _line(remediation: AnyRemediation) -> str:
+    phase = remediation.status.phase
+    return f"{node_of(remediation)}: {title(remediation)} is ending, {phase}: {waits_for(remediation)}"

@@ -16,7 +16,6 @@ from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.listing import node_of
 from nodemend.cli.pause import set_pause
 from nodemend.cli.stop import NotStopped, stop
-from nodemend.cli.wind_down.explanations import lines_of_left, lines_of_open, news
 from nodemend.cli.wind_down.leftovers import (
     Known,
     Leftover,
@@ -27,6 +26,7 @@ from nodemend.cli.wind_down.leftovers import (
     read_everything,
     read_open,
 )
+from nodemend.cli.wind_down.view import lines_of_left, lines_of_open, news
 from nodemend.safety.facts import Absent
 
 REASON: Final = "winding down"

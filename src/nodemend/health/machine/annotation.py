@@ -20,15 +20,31 @@ from nodemend.rules.request import (
     DeleteRemediation,
     Escalate,
     ExistingRemediation,
+    ExternalLease,
     NoAction,
     RemedyPolicy,
     decide_orphan,
 )
 from nodemend.safety import guard_holds, holds
 from nodemend.safety.facts import Absent, NodeFacts, Present, ReadResult, Unreadable
-from nodemend.safety.guard import Allowed, ExternalLease
-from nodemend.safety.guard_holds import AnnotationServed, OtherRemediation
-from nodemend.safety.holds import CannotRead, Hold, NodeReady
+from nodemend.safety.guard import Allowed
+from nodemend.safety.guard_holds import OtherRemediation
+from nodemend.safety.holds import CannotRead, Explanation, Hold, HoldReason, NodeReady
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationServedByAnother(HoldReason):
+    """Another controller acts on the annotation that requests this remediation."""
+
+    reason: ClassVar[str] = "AnnotationServedByAnother"
+    by: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Another controller acts on the annotation that requests it: {self.by}.",
+            "Let only one of the two serve it: stop that controller, or switch this off in Nodemend.",
+        )
+
 
 ACCEPTED_FOR: Final = 60.0
 """Seconds for which a node must be observed Ready after the request before the request counts as done.
@@ -42,8 +58,8 @@ the only one."""
 QUIET: Final = (
     guard_holds.DryRun,
     guard_holds.Paused,
-    guard_holds.ApiUnsettled,
-    holds.ViewStale,
+    guard_holds.RecentApiErrors,
+    holds.CacheStale,
     holds.CannotRead,
 )
 """Holds under which an annotation is not even cleared: writes are not allowed, or data cannot be trusted."""
@@ -113,7 +129,7 @@ def evaluate_annotated(machine: MachineFacts) -> NodeHealth:
         case _:
             assert_never(machine.node)
     if asked_for is None:
-        return Unjudged("it has no node that is Ready, and nobody asks for its remediation")
+        return Unjudged("it has no node that is Ready, and no annotation requests its remediation")
     finding = AskedFor(well_known.EXTERNAL_REMEDIATION, asked_for, STANDS_FOR)
     return Suspect(finding) if finding.remaining > 0 else Unhealthy(finding)
 
@@ -143,7 +159,7 @@ def obstacle_to(asking: RemediationAnnotation, other: str) -> Hold | None:
     """Return why no remediation of this machine may start, regardless of the guard."""
     if other or asking.owner_asked:
         return Hold(OtherRemediation(other or asking.owner_asked))
-    return Hold(AnnotationServed(asking.served_by)) if asking.served_by else None
+    return Hold(AnnotationServedByAnother(asking.served_by)) if asking.served_by else None
 
 
 def _answered(
@@ -158,7 +174,7 @@ def _answered(
         case DeleteRemediation() if isinstance(health, Healthy) and answer.to == asking.value:
             return Clear(asking.value)
         case Escalate():
-            raise TypeError("an annotation has one remedy: there is nowhere to climb")
+            raise TypeError("an annotation has one remedy: it cannot escalate")
         case _:
             return request
 
@@ -215,6 +231,6 @@ def check_no_other(lease: ReadResult[ExternalLease], name: str) -> Hold | None:
             return None
         case Present(found):
             alive = found.holder and not found.is_over
-            return Hold(AnnotationServed(f"{found.holder} has the Lease {name}")) if alive else None
+            return Hold(AnnotationServedByAnother(f"{found.holder} has the Lease {name}")) if alive else None
         case _:
             assert_never(lease)

@@ -26,10 +26,9 @@ from nodemend.health.creation import CreationContext, Writer, delete_remediation
 from nodemend.health.machine import preflight as act
 from nodemend.health.machine import targets
 from nodemend.health.machine.annotation import Clear
-from nodemend.health.machine.history import MachineHistory
 from nodemend.health.machine.index import MachineCheckKey, MachineKey, cluster_of
 from nodemend.health.machine.preflight import Fresh, MachinePreflight
-from nodemend.health.machine.report import MachineCountsRecorder, MachineReporter
+from nodemend.health.machine.report import MachineCountsRecorder, MachineHistory, MachineReporter
 from nodemend.health.machine.request import (
     AskOwnerByCondition,
     Delete,

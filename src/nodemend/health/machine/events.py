@@ -12,8 +12,8 @@ from nodemend.api.upstream_types import ObjectReference
 from nodemend.guard.state import CheckCounts, LimitUsage, TargetState, TargetStatus
 from nodemend.health.machine.annotation import Clear
 from nodemend.health.machine.controller import StartAction
-from nodemend.health.machine.history import BY_DELETION, BY_OWNER
 from nodemend.health.machine.index import MachineCheckKey
+from nodemend.health.machine.report import BY_DELETION, BY_OWNER
 from nodemend.health.machine.request import AskOwnerByCondition, Delete
 from nodemend.health.machine.targets import MachineTarget
 from nodemend.health.machine.workload_clusters import (
@@ -68,23 +68,23 @@ class MachineHealthCheckRecorder:
             case Create():
                 reported = event_reasons.REMEDIATION_STARTED, f"asked for a {_kind_of(target, action)}."
             case DeleteRemediation():
-                reported = event_reasons.REMEDIATION_WITHDRAWN, "needs its remediation no longer."
+                reported = event_reasons.REMEDIATION_WITHDRAWN, "no longer needs its remediation."
             case Clear():
-                reported = event_reasons.ASKING_SETTLED, "was taken off: the node is Ready."
+                reported = event_reasons.REMEDIATION_ANNOTATION_CLEARED, "was taken off: the node is Ready."
             case _:
                 assert_never(action)
         reason, note = reported
         self._health_events.tell(subject.regarding, reason, f"{subject.check} {note}")
 
     def annotation_ignored(self, machine: MachineRecord, why: str) -> None:
-        self._health_events.log("unheeded", machine=machine.key, node=machine.node, why=why)
-        note = f"{well_known.EXTERNAL_REMEDIATION} is not heeded on this Machine: {why}. Take it off."
-        self._health_events.tell(_reference_to(machine), event_reasons.ANNOTATION_IGNORED, note)
+        self._health_events.log("annotation ignored", machine=machine.key, node=machine.node, why=why)
+        note = f"{well_known.EXTERNAL_REMEDIATION} is ignored on this Machine: {why}. Remove it."
+        self._health_events.tell(_reference_to(machine), event_reasons.REMEDIATION_ANNOTATION_IGNORED, note)
 
     def withdrew(self, machine: MachineRecord, record: RemediationRecord) -> None:
         self._health_events.count(DeleteRemediation.request)
         self._health_events.log("withdrew", remediation=str(record), machine=machine.key, node=machine.node)
-        note = f"No check of ours asks for {record} any more: it was withdrawn before it released anything."
+        note = f"No Nodemend check requests {record} any more: it was deleted before it released anything."
         self._health_events.tell(_reference_to(machine), event_reasons.REMEDIATION_WITHDRAWN, note)
 
     def started(self, target: MachineTarget, action: StartAction, waited: float | None) -> None:
@@ -165,7 +165,9 @@ class WorkloadClusterRecorder:
             case ClusterNodes():
                 self._log.info("workload cluster is seen", cluster=cluster, nodes=len(found.nodes))
             case NodesNotVisible(why):
-                self._log.warning("workload cluster is not vouched for", cluster=cluster, why=why)
+                self._log.warning(
+                    "no node is proven to belong to the workload cluster", cluster=cluster, why=why
+                )
             case ClusterUnreachable(why):
                 say = self._log.info if failure == CONNECTING else self._log.warning
                 say("workload cluster is out of reach", cluster=cluster, why=why, detail=failure.detail)

@@ -16,7 +16,7 @@ from nodemend.records.live_reads import LiveReader, UnchangedTimer, project, rea
 from nodemend.records.machine import MachineCheckRecord, MachineRecord
 from nodemend.records.remediation import RemediationRecord
 from nodemend.rules.machine import MachineRules, TemplateNamed
-from nodemend.safety.guard import ExternalLease
+from nodemend.rules.request import ExternalLease
 from nodemend.safety.holds import Hold
 from nodemend.safety.limits import LimitSemantics
 

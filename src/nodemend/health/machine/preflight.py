@@ -296,7 +296,7 @@ class MachinePreflight:
         found = read_result(await self._reader.get(kind.template, named.name, _Template, namespace))
         if isinstance(found, Present):
             return create_remediation(target, kind, found.value.spec.get("template") or {})
-        why = found.why if isinstance(found, Unreadable) else "there is none"
+        why = found.why if isinstance(found, Unreadable) else "it does not exist"
         return Hold(CannotRead(f"the template {namespace}/{named.name}", why))
 
     async def before_withdraw(self, target: MachineTarget, record: RemediationRecord) -> Request | Hold:

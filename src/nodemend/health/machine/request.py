@@ -18,8 +18,21 @@ from nodemend.rules.request import (
     RemedyPolicy,
 )
 from nodemend.safety.guard import Allowed
-from nodemend.safety.guard_holds import NoOwnerActs
-from nodemend.safety.holds import Hold
+from nodemend.safety.holds import Explanation, Hold, HoldReason
+
+
+@dataclass(frozen=True, slots=True)
+class NoRemedy(HoldReason):
+    """The check has no template, and the target has no owner that would replace it."""
+
+    reason: ClassVar[str] = "NoRemedy"
+    why: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"No controller would act on it: {self.why}.",
+            "Give its check a remediation template, or let machines be deleted in the RemediationPolicy.",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +70,7 @@ RemediationPath = ByOwner | ByDeletion | ByTemplate | ByAnnotation | ByNobody
 class AskOwnerByCondition:
     """Request action from the owner, with a condition."""
 
-    request: ClassVar[str] = "Ask"
+    request: ClassVar[str] = "AskOwner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +99,7 @@ def decide_machine(
         case ByDeletion():
             return _without_template(health, Delete(), guarded)
         case ByNobody(why):
-            return _without_template(health, Hold(NoOwnerActs(why)), guarded)
+            return _without_template(health, Hold(NoRemedy(why)), guarded)
         case _:
             assert_never(way)
 
@@ -125,7 +138,7 @@ def _by_template(
 ) -> Create | DeleteRemediation | NoAction | Hold:
     request = remediation_request.decide(health, existing, guarded, RemedyPolicy((None,), healthy_delay))
     if isinstance(request, Escalate):
-        raise TypeError("a MachineHealthCheck has one remedy: there is nowhere to climb")
+        raise TypeError("a MachineHealthCheck has one remedy: it cannot escalate")
     return request
 
 

@@ -292,7 +292,7 @@ def way_of(
         seconds = now - view.remedies_seen.get(record.uid, now) if record is not None else 0.0
         return ByTemplate(as_existing(target, record, seconds) if record is not None else None, delay)
     if machine.owner is None:
-        return ByNobody("no controller owns it, so nobody would replace it")
+        return ByNobody("no controller owns it, so it would not be replaced")
     if target.flavor.owners_read_conditions:
         return ByOwner()
     if policy is not None and policy.machines.delete:
@@ -437,7 +437,11 @@ def _why(machine: MachineRecord, target: MachineTarget | None) -> str:
     """Return why the annotation is ignored; "" if it is respected."""
     if target is None:
         return f"it has the annotation {machine.left_alone_by}" if machine.left_alone_by else ""
-    return "" if target.by_annotation else f"mhc/{target.check.name} has it, and heals it when it is sick"
+    return (
+        ""
+        if target.by_annotation
+        else f"mhc/{target.check.name} selects it, and heals it when it is unhealthy"
+    )
 
 
 ZONE = "topology.kubernetes.io/zone"

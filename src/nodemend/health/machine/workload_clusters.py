@@ -115,7 +115,7 @@ def _failure_in(outcome: ReadOutcome[Acknowledged]) -> ConnectionFailure | None:
         case Refused(reason=Reason.UNAUTHORIZED):
             return REFUSED
         case Refused(reason=Reason.FORBIDDEN, message=detail):
-            return ConnectionFailure("its API server does not let us list Nodes (403)", detail)
+            return ConnectionFailure("its API server does not allow listing Nodes (403)", detail)
         case Unreachable(detail):
             return ConnectionFailure(SILENT, detail)
         case Refused(message=detail) | ServerFault(message=detail) | Undecodable(detail):

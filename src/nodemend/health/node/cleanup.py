@@ -1,7 +1,7 @@
 """Deletes remediations that a check created and no check owns any longer.
 
 The check was deleted, no longer selects the node, or names other remedies. Remediations of a kind that no
-check names any longer are visible only to replicas that watched that kind before (checking/remedy_watch).
+check names any longer are visible only to replicas that watched that kind before (health/remediation_index).
 
 The end of RemediationOrders: consumed when followed, deleted when expired or used.
 """
@@ -14,8 +14,8 @@ from nodemend.api.node_health_check import HowEnded, NodeHealthCheck
 from nodemend.api.resources import NODE_HEALTH_CHECK
 from nodemend.health.creation import Writer, delete_remediation
 from nodemend.health.node import preflight, targets
-from nodemend.health.node.history import History
-from nodemend.health.node.orders import ApprovedOrder, OrderEvaluation, Orders
+from nodemend.health.node.preflight import ApprovedOrder, OrderEvaluation, Orders
+from nodemend.health.node.report import History
 from nodemend.health.node.targets import NodeTarget, NodeView
 from nodemend.health.remediation_index import RemedyKind
 from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
@@ -23,9 +23,15 @@ from nodemend.kube.request import Request
 from nodemend.records.live_reads import LiveReader, read_result, value_of
 from nodemend.records.node import NodeRecord
 from nodemend.records.remediation import RemediationRecord, RemediationWire, as_record
-from nodemend.rules.request import GOOD_FOR, DeleteRemediation, Order, OrderExpired, decide_orphan
+from nodemend.rules.request import (
+    GOOD_FOR,
+    DeleteRemediation,
+    Order,
+    OrderExpired,
+    OrderInvalid,
+    decide_orphan,
+)
 from nodemend.safety.facts import Absent, Present, Unreadable
-from nodemend.safety.guard_holds import OrderInvalid
 from nodemend.safety.holds import Hold
 
 A_MOMENT: Final = 1.0
@@ -51,21 +57,21 @@ class OrderLifecycle:
             return None
         found, by = self._view.orders.get(target.node.name), approved_order.order.by
         if found is None or found.metadata.uid != approved_order.order.uid:
-            return Hold(OrderInvalid(by, "it was taken back"))
+            return Hold(OrderInvalid(by, "it was deleted"))
         match await self._writer.write(preflight.end_order(found)):
             case Done():
                 return None
             case RequeueAfter():
-                return Hold(OrderInvalid(by, "it was taken back"))
+                return Hold(OrderInvalid(by, "it was deleted"))
             case Retry(why):
-                return Hold(OrderInvalid(by, f"it could not be taken up: {why}"))
+                return Hold(OrderInvalid(by, f"it could not be consumed: {why}"))
 
     def note(self, target: NodeTarget, approved_order: ApprovedOrder | None, outcome: Outcome) -> None:
         """Report a consumed order that started no remediation, so that the user who gave it learns of it."""
         if approved_order is None or outcome == Done():
             return
         why = outcome.why if isinstance(outcome, Retry) else "another remediation was there first"
-        self._lapses.order_expired(target, approved_order.order, f"it was taken up, but {why}")
+        self._lapses.order_expired(target, approved_order.order, f"it was consumed, but {why}")
 
     async def end(self, target: NodeTarget, evaluation: OrderEvaluation) -> Outcome | None:
         """Delete an order that is no longer valid.

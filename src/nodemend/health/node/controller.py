@@ -27,10 +27,8 @@ from nodemend.health.conditions import ObservationCache
 from nodemend.health.creation import CreationContext, Writer
 from nodemend.health.node import targets
 from nodemend.health.node.cleanup import OrderExpiryRecorder, OrderLifecycle, OrphanRecorder, Orphans
-from nodemend.health.node.history import History
-from nodemend.health.node.orders import ApprovedOrder, Orders
-from nodemend.health.node.preflight import NodePreflight
-from nodemend.health.node.report import NodeCountsRecorder, NodeReporter
+from nodemend.health.node.preflight import ApprovedOrder, NodePreflight, Orders
+from nodemend.health.node.report import History, NodeCountsRecorder, NodeReporter
 from nodemend.health.node.targets import NodeGuardInputs, NodeTarget, NodeView, guard_target_of
 from nodemend.health.node.tracker import (
     EscalationTracker,
@@ -48,6 +46,7 @@ from nodemend.rules.request import (
     PASSES,
     Create,
     CreateRecovery,
+    CreationRefused,
     DeleteRecovery,
     DeleteRemediation,
     Escalate,
@@ -58,7 +57,7 @@ from nodemend.rules.request import (
     decide,
 )
 from nodemend.safety.guard import guard
-from nodemend.safety.holds import CreationRefused, Hold
+from nodemend.safety.holds import Hold
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,12 @@ from nodemend.api.node_health_check import (
 )
 from nodemend.api.resources import NODE, NODE_HEALTH_CHECK
 from nodemend.api.upstream_types import ObjectReference
-from nodemend.guard.metrics import CheckMetrics
 from nodemend.guard.state import CheckCounts, LimitUsage, TargetState, TargetStatus
 from nodemend.health.node.cleanup import NamedObject
-from nodemend.health.node.orders import ApprovedOrder
+from nodemend.health.node.preflight import ApprovedOrder
 from nodemend.health.node.report import UNSERVED
 from nodemend.health.node.targets import NodeTarget, reference_to
-from nodemend.health.reporting import EventReasons, EventSubject, HealthEvents
+from nodemend.health.reporting import CheckMetrics, EventReasons, EventSubject, HealthEvents
 from nodemend.kube.events import EventRecord
 from nodemend.records.remediation import RemediationRecord
 from nodemend.rules.request import Create, DeleteRemediation, Escalate, Order
@@ -62,13 +61,13 @@ def recovery_events(
         past = known.pop(report.node_uid, None)
         was = past.phase if past is not None else None
         if report.phase is RecoveryPhase.PENDING and was not in _BEFORE_IT_BEGAN:
-            note = "The recovery gives way to a remediation, and begins anew when the node is well."
+            note = "The recovery was deleted for a remediation, and starts again when the node is healthy."
             yield RecoveryEventRecorder(report.node, report.node_uid, event_reasons.RECOVERY_WITHDRAWN, note)
         elif report.phase in _REPORTED and report.phase is not was:
             yield RecoveryEventRecorder(report.node, report.node_uid, _REPORTED[report.phase], report.message)
     for gone in known.values():
         if gone.phase is not RecoveryPhase.SUCCEEDED:
-            note = f"The recovery, which was {gone.phase}, is gone before it succeeded."
+            note = f"The recovery, which was {gone.phase}, was deleted before it succeeded."
             yield RecoveryEventRecorder(gone.node, gone.node_uid, event_reasons.RECOVERY_WITHDRAWN, note)
 
 
@@ -128,10 +127,10 @@ class NodeHealthCheckRecorder:
         self._health_events.tell(subject.regarding, reason, f"{subject.check} {note}", what)
 
     def withdrew_orphan(self, node: NamedObject, record: RemediationRecord) -> None:
-        self._health_events.count(metric_labels.WITHDRAW_ORPHAN)
+        self._health_events.count(metric_labels.DELETE_ORPHAN)
         what = reference_to(record)
         self._health_events.log("withdrew orphan", kind=what.kind, namespace=what.namespace, node=node.name)
-        note = f"No check answers for its {what.kind} in {what.namespace} any more."
+        note = f"No check needs its {what.kind} in {what.namespace} any more."
         self._health_events.tell(_reference_to_node(node), event_reasons.REMEDIATION_WITHDRAWN, note, what)
 
     def _followed(self, subject: EventSubject, approved_order: ApprovedOrder, what: ObjectReference) -> None:
@@ -156,8 +155,8 @@ class NodeHealthCheckRecorder:
 
     def order_expired(self, target: NodeTarget, order: Order, why: str) -> None:
         subject = _subject(target)
-        self._health_events.count(metric_labels.ORDER_LAPSED)
-        self._health_events.log("order lapsed", order=order.uid, by=order.by, why=why, **subject.logged)
+        self._health_events.count(metric_labels.ORDER_EXPIRED)
+        self._health_events.log("order expired", order=order.uid, by=order.by, why=why, **subject.logged)
         note = f"The order of {order.by} ends unused: {why}."
         self._health_events.tell(subject.regarding, event_reasons.ORDER_EXPIRED, note)
 

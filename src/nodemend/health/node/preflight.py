@@ -3,6 +3,8 @@
 Write requests of a NodeHealthCheck: create a remediation, delete an order, write statuses.
 
 Checks of cached facts against live (uncached) reads before a write.
+
+Manual orders to remediate nodes: found in the cache, verified by a live read before acting.
 """
 
 from collections.abc import Mapping
@@ -12,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from nodemend.api import well_known
-from nodemend.api.meta import ConditionStatus, ObjectMeta
+from nodemend.api.meta import ConditionStatus, ObjectMeta, parse_time
 from nodemend.api.node_health_check import NodeHealthCheck, Recovery, RecoveryPhase, TemplateReference
 from nodemend.api.remediation_policy import RemediationOrder, RemediationPolicy
 from nodemend.api.resources import NODE, NODE_HEALTH_CHECK, REMEDIATION_ORDER, REMEDIATION_POLICY, Resource
@@ -21,7 +23,6 @@ from nodemend.guard.evaluator import Clocks, GuardEvaluator
 from nodemend.guard.state import CountScope, meets_threshold
 from nodemend.health.creation import CreationContext, check_before_deletion, delete_remediation
 from nodemend.health.node import targets
-from nodemend.health.node.orders import ApprovedOrder, Orders
 from nodemend.health.node.targets import (
     FoundRemediation,
     NodeTarget,
@@ -30,15 +31,146 @@ from nodemend.health.node.targets import (
     guard_target_of,
 )
 from nodemend.health.remediation_index import Listed, NotServed, RemedyKind
+from nodemend.kube.outcome import Ok
 from nodemend.kube.request import Precondition, Request, apply, create, delete
 from nodemend.kube.tasks import ConcurrentReads
 from nodemend.records.live_reads import LiveReader, excluded_by, read_result
 from nodemend.records.remediation import RemediationRecord, RemediationWire, as_record
-from nodemend.rules.request import PASSES, ExistingRemediation
+from nodemend.rules.node import NodeHealth
+from nodemend.rules.request import (
+    GOOD_FOR,
+    PASSES,
+    ExistingRemediation,
+    Order,
+    OrderConsumed,
+    OrderExpired,
+    OrderInvalid,
+    OrderValid,
+    evaluate_order,
+    expired,
+    passes,
+)
 from nodemend.safety.facts import Absent, PolicyFacts, Present, ReadResult, Unreadable
-from nodemend.safety.guard import guard
-from nodemend.safety.guard_holds import Excluded
+from nodemend.safety.guard import GuardFacts, guard, reasons
+from nodemend.safety.guard_holds import OVERRIDABLE, Excluded
 from nodemend.safety.holds import CannotRead, Hold, HoldReason, NodeReady
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovedOrder:
+    """A valid order, and the guard's holds that it overrides now."""
+
+    order: Order
+    passed: tuple[HoldReason, ...] = ()
+
+    @property
+    def passing(self) -> tuple[type[HoldReason], ...]:
+        return OVERRIDABLE if self.order.past_guard else ()
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """Annotations that keep the order's author, its reason and the overridden holds on the remediation.
+
+        They cannot be changed there.
+        """
+        order = self.order
+        said = {
+            well_known.ORDER: order.uid,
+            well_known.ORDERED_BY: order.by,
+            well_known.ORDERED_BECAUSE: order.reason,
+        }
+        return said | {well_known.PAST_GUARD: self.passed_by_name} if order.past_guard else said
+
+    @property
+    def passed_by_name(self) -> str:
+        return ", ".join(reason.reason for reason in self.passed) or "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class OrderEvaluation:
+    """The order of a target, if there is one, and its verdict."""
+
+    order: Order | None = None
+    verdict: OrderValid | OrderConsumed | OrderExpired | None = None
+
+    @property
+    def stands(self) -> bool:
+        return isinstance(self.verdict, OrderValid)
+
+    def approved_order(self, facts: GuardFacts | None) -> ApprovedOrder | None:
+        """Return the approved order; None if there is no valid one.
+
+        `facts` are the guard's input; None if the guard is not asked.
+        """
+        if self.order is None or not self.stands:
+            return None
+        asked = reasons(facts) if facts is not None and self.order.past_guard else ()
+        return ApprovedOrder(self.order, passes(asked)[0])
+
+
+class Orders:
+    """RemediationOrders of one leader term.
+
+    `first_seen` is the time of the first observation of each, by UID. An order's age is the larger of the age
+    since then and the age by the API server's clock.
+    """
+
+    def __init__(self, view: NodeView, first_seen: dict[str, float], reader: LiveReader) -> None:
+        self._view = view
+        self._first_seen = first_seen
+        self._reader = reader
+
+    def of(self, node: str, now: float) -> Order | None:
+        """Return the cached order, valid or not; None if absent or being deleted."""
+        found = self._view.orders.get(node)
+        if found is None or found.metadata.deleting:
+            return None
+        return as_order(found, now - self._first_seen.setdefault(found.metadata.uid, now))
+
+    def evaluate(
+        self, target: NodeTarget, health: NodeHealth, existing: ExistingRemediation | None, now: float
+    ) -> OrderEvaluation:
+        order = self.of(target.node.name, now)
+        if order is None:
+            return OrderEvaluation()
+        return OrderEvaluation(order, evaluate_order(order, target.node.uid, health, existing))
+
+    async def verify(self, node: str, order: Order) -> Hold | None:
+        """Return a hold unless a live read confirms that the order exists and has not expired."""
+        outcome = await self._reader.get(REMEDIATION_ORDER, node, RemediationOrder)
+        server_time = outcome.server_time if isinstance(outcome, Ok) else None
+        match read_result(outcome):
+            case Present(found) if found.metadata.uid == order.uid and not found.metadata.deleting:
+                return self._verify_age(order, age_by(found, server_time))
+            case Present() | Absent():
+                return Hold(OrderInvalid(order.by, "it was deleted"))
+            case Unreadable(why):
+                return Hold(CannotRead("the order", why))
+
+    def _verify_age(self, order: Order, age: float | None) -> Hold | None:
+        if age is None:
+            return Hold(OrderInvalid(order.by, "the API server does not report when it was created"))
+        # A new leader first observed the order late. Keep the API server's age.
+        since = self._reader.runtime.monotonic() - age
+        self._first_seen[order.uid] = min(self._first_seen.get(order.uid, since), since)
+        return Hold(OrderInvalid(order.by, expired(age))) if age > GOOD_FOR else None
+
+
+def as_order(order: RemediationOrder, age: float) -> Order:
+    spec = order.spec
+    return Order(order.metadata.uid, spec.node_uid, spec.by, spec.reason, spec.past_guard, age)
+
+
+def age_by(order: RemediationOrder, server_time: float | None) -> float | None:
+    """Return the order's age in seconds; None if either time is missing.
+
+    Both times are the API server's, so neither a user's clock nor Nodemend's matters.
+    """
+    created = order.metadata.creation_timestamp
+    if not created or server_time is None:
+        return None
+    return max(0.0, server_time - parse_time(created).timestamp())
+
 
 FIELD_MANAGER: Final = "nodemend-checker"
 
@@ -122,7 +254,7 @@ def verify_healthy(target: NodeTarget, fresh: ReadResult[Node]) -> Hold | None:
             well = node.ready is ConditionStatus.TRUE and not meets_threshold(
                 target.check, node.status.conditions
             )
-            return None if well else Hold(CannotRead("the Node", "it is not well any more"))
+            return None if well else Hold(CannotRead("the Node", "it is not healthy any more"))
         case Present() | Absent():
             return Hold(CannotRead("the Node", "it is gone"))
         case Unreadable(why):
@@ -143,7 +275,7 @@ def verify_check(
             same = (check.metadata.uid, check.metadata.generation) == (known.uid, known.generation)
             written = targets.recovery_written(check, target.node.uid)
             if same and pending and written is not RecoveryPhase.PENDING:
-                return Hold(CannotRead(what, "it owes no recovery any more"))
+                return Hold(CannotRead(what, "it has no pending recovery any more"))
             return None if same else Hold(CannotRead(what, "it has just changed"))
         case Absent():
             return Hold(CannotRead(what, "it is gone"))
@@ -310,7 +442,7 @@ class NodePreflight:
         if isinstance(live.template, Present):
             spec = live.template.value.spec.template.spec
             return create_remediation(target, live.kind, template, spec, wanted.annotations)
-        why = live.template.why if isinstance(live.template, Unreadable) else "there is none"
+        why = live.template.why if isinstance(live.template, Unreadable) else "it does not exist"
         return Hold(CannotRead(f"the template {template.namespace}/{template.name}", why))
 
     def _guard(

@@ -1,6 +1,8 @@
 """The status of a check and of the policy: counts, unhealthy targets, and conditions.
 
 Writes the statuses of checks and policy, which users and the next leader read.
+
+The last remediations of a check and their outcomes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,6 +15,7 @@ import msgspec
 from nodemend.api import condition_reasons, condition_types, well_known
 from nodemend.api.meta import Condition, ConditionStatus, find, find_true, merged, print_time
 from nodemend.api.node_health_check import (
+    HowEnded,
     NodeHealthCheck,
     NodeHealthCheckStatus,
     PastRemediation,
@@ -21,7 +24,7 @@ from nodemend.api.node_health_check import (
     TargetReport,
 )
 from nodemend.api.remediation_policy import (
-    ADMISSION_DOUBTED,
+    ADMISSION_POLICY_UNPROVEN,
     STORM,
     Mode,
     RemediationPolicy,
@@ -33,24 +36,106 @@ from nodemend.guard.state import (
     CONDITION,
     CheckCounts,
     LimitUsage,
+    TargetIndex,
     TargetState,
     limit_usage_of_check,
     limit_usages_of_cluster,
 )
+from nodemend.health.conditions import CompletedRemediation, CompletedRemediations
 from nodemend.health.creation import Writer
 from nodemend.health.node import preflight
-from nodemend.health.node.history import History
 from nodemend.health.node.targets import NodeView, anybody_under
 from nodemend.health.node.tracker import RecoveryTracker
 from nodemend.health.reporting import WHILE_WAITING, HoldReminders, after_report
 from nodemend.kube.controller import Done, Outcome, RequeueAfter
-from nodemend.records.live_reads import active_pause
+from nodemend.records.live_reads import BoundedMap, active_pause
+from nodemend.records.remediation import RemediationRecord
+from nodemend.rules.request import Unserved
 from nodemend.safety.facts import Present
 from nodemend.safety.guard import Allowed, HealthCounts
-from nodemend.safety.guard_holds import CheckDryRun, DryRun, Paused, Unserved
+from nodemend.safety.guard_holds import CheckDryRun, DryRun, Paused, PolicyProblem
 from nodemend.safety.holds import Hold, HoldReason, spell_count
 from nodemend.safety.limits import LimitSemantics, can_never_act, parse_comparison
-from nodemend.safety.policies import PolicyProblem
+
+KEPT: Final = 20
+
+
+class History:
+    """Outcomes that one leader term observed. Entries already in the status stay as they are written."""
+
+    def __init__(self, completed: CompletedRemediations, target_index: TargetIndex) -> None:
+        self._completed = completed
+        self._target_index = target_index
+        self._expected: BoundedMap[str, HowEnded] = BoundedMap()
+        self._reported: BoundedMap[str, PastRemediation] = BoundedMap()
+
+    def expect(self, record: RemediationRecord, how: HowEnded) -> None:
+        """Record the outcome before the deletion is sent: the result of the write may never be known."""
+        self._expected.keep(record.uid, how)
+
+    def of(self, check: NodeHealthCheck) -> tuple[PastRemediation, ...]:
+        """Return the newest `KEPT` entries, newest first.
+
+        The cached status may lag behind the last write, so entries reported in this term are merged in.
+        """
+        past = {_key(one): one for one in check.status.history}
+        for ending in self._completed.of_check(check.metadata.uid):
+            reported = self._tell(ending, check)
+            past.setdefault(_key(reported), reported)
+        return tuple(sorted(past.values(), key=lambda one: one.ended, reverse=True)[:KEPT])
+
+    def _tell(self, ending: CompletedRemediation, check: NodeHealthCheck) -> PastRemediation:
+        """Return the entry of an ended remediation; the first result is kept, so every report is equal."""
+        record = ending.record
+        known = self._reported.find(record.uid)
+        if known is not None:
+            return known
+        reported = PastRemediation(
+            node=record.name,
+            kind=record.resource.kind,
+            began=record.created,
+            ended=ending.at,
+            outcome=self._outcome(ending, check),
+            ordered_by=record.annotations.get(well_known.ORDERED_BY, ""),
+        )
+        self._reported.keep(record.uid, reported)
+        return reported
+
+    def _outcome(self, ending: CompletedRemediation, check: NodeHealthCheck) -> HowEnded:
+        record = ending.record
+        if record.contradicted:
+            # Contradicted wins over every other outcome: workloads may have run twice, even if the node is
+            # healthy again.
+            return HowEnded.CONTRADICTED
+        expected = self._expected.find(record.uid)
+        if expected is not None:
+            return expected
+        if ending.with_node:
+            return HowEnded.GONE
+        if record.recovers:
+            done = record.says(condition_types.SUCCEEDED) == ConditionStatus.TRUE
+            return HowEnded.RECOVERED if done else HowEnded.WITHDRAWN
+        # The last leader or a user may have deleted it. The node's escalation step and its health show
+        # whether it was escalated, healed or withdrawn.
+        stands = self._target_index.find(record.name)
+        if stands is not None and stands.remedy > _remedy_number(check, record):
+            return HowEnded.ESCALATED
+        well = stands is not None and stands.state is TargetState.HEALTHY
+        succeeded = record.says(condition_types.SUCCEEDED) == ConditionStatus.TRUE
+        return HowEnded.HEALED if well or succeeded else HowEnded.WITHDRAWN
+
+
+def _remedy_number(check: NodeHealthCheck, record: RemediationRecord) -> int:
+    """Return the remedy it was made from, counted from 1; one past the last if the check names none."""
+    made_from = (record.resource.api_version, f"{record.resource.kind}Template", record.namespace)
+    templates = [remedy.template for remedy in check.spec.remedies]
+    named = [(template.api_version, template.kind, template.namespace) for template in templates]
+    return named.index(made_from) + 1 if made_from in named else len(named) + 1
+
+
+def _key(past: PastRemediation) -> tuple[str, str, str]:
+    return past.node, past.kind, past.began
+
 
 MOST_REPORTS = 50
 MOST_NAMED: Final = 5
@@ -129,12 +214,12 @@ def policy_status(
             condition_reasons.PAUSED if paused else condition_reasons.NOT_PAUSED,
             "",
         ),
-        (STORM, bool(storm_state), storm_state or condition_reasons.CALM, ""),
+        (STORM, bool(storm_state), storm_state or condition_reasons.NO_STORM, ""),
     )
     if problem is not None:
-        facts += ((ADMISSION_DOUBTED, True, problem.reason, str(problem.explain())),)
-    elif find(policy.status.conditions, ADMISSION_DOUBTED) is not None:
-        facts += ((ADMISSION_DOUBTED, False, condition_reasons.PROVEN, ""),)
+        facts += ((ADMISSION_POLICY_UNPROVEN, True, problem.reason, str(problem.explain())),)
+    elif find(policy.status.conditions, ADMISSION_POLICY_UNPROVEN) is not None:
+        facts += ((ADMISSION_POLICY_UNPROVEN, False, condition_reasons.PROVEN, ""),)
     return RemediationPolicyStatus(
         observed_generation=policy.metadata.generation,
         targets=health_counts.total,
@@ -204,7 +289,7 @@ def _recovery_condition(
     bad = [one.node for one in recoveries if one.phase in (RecoveryPhase.FAILED, RecoveryPhase.OVERDUE)]
     more = f" and {len(bad) - MOST_NAMED} more" if len(bad) > MOST_NAMED else ""
     reported = f"Failed or overdue: {', '.join(bad[:MOST_NAMED])}{more}." if bad else ""
-    why = condition_reasons.RECOVERY_FAILED if bad else condition_reasons.NONE_FAILED
+    why = condition_reasons.RECOVERY_FAILED if bad else condition_reasons.NO_RECOVERY_FAILED
     facts = ((condition_types.RECOVERY_FAILED, bool(bad), why, reported),)
     return _as_conditions(facts, check.metadata.generation, now)
 
@@ -216,11 +301,11 @@ def _stall(check: NodeHealthCheck, counts: CheckCounts, ability: CheckAbility) -
     if unserved := _unserved(counts):
         return UNSERVED, unserved
     if ability.left and not _watched(counts):
-        return condition_reasons.NOTHING_LEFT, state.NOTHING_LEFT
+        return condition_reasons.NO_TARGETS_LEFT, state.NOTHING_LEFT
     never = can_never_act(
         parse_comparison(check.spec.max_unhealthy), _watched(counts), LimitSemantics.ALLOW_ONE
     )
-    return (condition_reasons.LIMIT_TOO_LOW, _NEVER) if never else (condition_reasons.CAN_ACT, "")
+    return (condition_reasons.LIMIT_TOO_LOW, _NEVER) if never else (condition_reasons.NOT_STALLED, "")
 
 
 def _dry_run(held: HoldReason | None, counts: CheckCounts) -> tuple[bool, str, str]:
@@ -241,7 +326,7 @@ def _unserved(counts: CheckCounts) -> str:
     if not found:
         return ""
     first = min(found)
-    many = f"{spell_count(len(found), 'remediation')} asked for, and served by nobody"
+    many = f"{spell_count(len(found), 'remediation')} created, and served by no controller"
     return f"{many}. {first}: {found[first].message}"
 
 

@@ -37,8 +37,8 @@ from nodemend.rules.node import (
     fast_path_check,
     types_that_matter,
 )
-from nodemend.rules.request import ExistingRemediation, Recovering, RemedyAttempt, RemedyPolicy
-from nodemend.safety.guard import CacheFreshness, ControlPlane, DryRunAction
+from nodemend.rules.request import DryRunAction, ExistingRemediation, Recovering, RemedyAttempt, RemedyPolicy
+from nodemend.safety.guard import CacheFreshness, ControlPlane
 from nodemend.safety.guard_holds import OtherRemediation
 from nodemend.safety.holds import Hold
 

@@ -26,7 +26,7 @@ from nodemend.guard.state import (
 )
 from nodemend.health.conditions import ObservationCache, UnhealthySince
 from nodemend.health.node import targets
-from nodemend.health.node.orders import ApprovedOrder, OrderEvaluation, Orders
+from nodemend.health.node.preflight import ApprovedOrder, OrderEvaluation, Orders
 from nodemend.health.node.targets import FastPath, FoundRemediation, NodeTarget, NodeView, guard_target_of
 from nodemend.health.remediation_index import RemedyKind
 from nodemend.kube.ports import Runtime
@@ -48,10 +48,11 @@ from nodemend.rules.request import (
     Step,
     decide_recovery,
     progress,
+    report_dry_run,
     spell_phase,
     still_missing,
 )
-from nodemend.safety.guard import Allowed, GuardFacts, guard, report_dry_run
+from nodemend.safety.guard import Allowed, GuardFacts, guard
 from nodemend.safety.holds import Hold
 
 

@@ -29,8 +29,8 @@ from nodemend.records.machine import parse_go_duration
 from nodemend.remediation import writes
 from nodemend.remediation.capm3 import decide as capm3
 from nodemend.remediation.capm3.decide import Capm3Facts, Capm3Request, Step, decide, is_delegate_for
+from nodemend.rules.request import ExternalLease
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
-from nodemend.safety.guard import ExternalLease
 from nodemend.safety.holds import Hold
 from nodemend.safety.lifecycle import AddFinalizer, DropFinalizer, NothingLeft
 from nodemend.telemetry import event_reasons
@@ -66,7 +66,7 @@ def create_delegate(theirs: Capm3Remediation, step: capm3.CreateDelegate) -> Req
         "kind": METAL3_REMEDIATION.kind,
         "metadata": {
             "name": metadata.name,
-            "annotations": {well_known.DELEGATE_FOR: metadata.uid},
+            "annotations": {well_known.DELEGATE_OF: metadata.uid},
             "ownerReferences": [one for one in metadata.owner_references if one.kind == "Machine"],
         },
         "spec": msgspec.to_builtins(step.spec),
@@ -152,13 +152,15 @@ class Capm3RemediationRecorder:
         self._log.info("step taken", step=step.step, name=metadata.name, namespace=metadata.namespace)
         match step:
             case capm3.CreateDelegate():
-                said = f"Metal3Remediation {metadata.name} of remediation.metal3.io carries it out."
+                said = (
+                    f"Its delegate, Metal3Remediation {metadata.name} of remediation.metal3.io, is created."
+                )
                 self._tell(theirs, event_reasons.DELEGATE_CREATED, said)
             case capm3.DeleteDelegate():
                 why = "It is no longer wanted" if metadata.deleting else "CAPM3 serves it"
-                self._tell(theirs, event_reasons.DELEGATE_DELETED, f"{why}: ours comes to its safe end.")
+                self._tell(theirs, event_reasons.DELEGATE_DELETED, f"{why}: its delegate is deleted.")
             case capm3.WriteCapm3Status(phase=capm3.FAILED):
-                said = "It has failed, or was stopped; what a person should do stands in our own remediation."
+                said = "It has failed, or was stopped; its delegate says what an operator should do."
                 self._tell(theirs, event_reasons.REMEDIATION_FAILED, said)
             case _:
                 pass

@@ -20,8 +20,8 @@ from nodemend.api.metal3_remediation import (
     Metal3RemediationPhase,
     Metal3RemediationSpec,
 )
+from nodemend.rules.request import ExternalLease
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
-from nodemend.safety.guard import ExternalLease
 from nodemend.safety.holds import CannotRead, Explanation, Hold, HoldReason
 from nodemend.safety.lifecycle import AddFinalizer, DropFinalizer, NothingLeft
 
@@ -36,7 +36,8 @@ class ServedByCapm3(HoldReason):
     def explain(self) -> Explanation:
         return Explanation(
             f"CAPM3 serves it: {self.because}.",
-            "Two that switch one host would undo each other's evidence. Let one of them serve it.",
+            "Two controllers that power-cycle one host would invalidate each other's evidence. Let only one "
+            "of them serve it.",
         )
 
 
@@ -50,7 +51,7 @@ class NameTaken(HoldReason):
     def explain(self) -> Explanation:
         return Explanation(
             f"Another Metal3Remediation {self.name}, of remediation.metal3.io, is there already.",
-            "It goes on when that one is gone.",
+            "Nodemend continues when that one is gone.",
         )
 
 
@@ -63,21 +64,21 @@ class StrategyUnknown(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"What it asks for cannot be done: {self.said}.", "Mend the template that it was made from."
+            f"Its strategy is not supported: {self.said}.", "Correct the template that it was created from."
         )
 
 
 @dataclass(frozen=True, slots=True)
-class NothingRequests(HoldReason):
+class NotRequested(HoldReason):
     """It is the delegate of a CAPM3 remediation that no longer exists, or may no longer exist."""
 
-    reason: ClassVar[str] = "NobodyAsks"
+    reason: ClassVar[str] = "NotRequested"
     why: str
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"The remediation of CAPM3's that it stands in for is not there: {self.why}.",
-            "Nothing is switched off. It is taken back when that is certain.",
+            f"It is a delegate, and its CAPM3 remediation does not exist any more: {self.why}.",
+            "Nothing is powered off. Nodemend deletes the delegate when that is certain.",
         )
 
 
@@ -140,7 +141,7 @@ class Capm3Facts:
 class CreateDelegate:
     """Create the delegate."""
 
-    step: ClassVar[str] = "Ask"
+    step: ClassVar[str] = "CreateDelegate"
     spec: Metal3RemediationSpec
 
 
@@ -148,7 +149,7 @@ class CreateDelegate:
 class WriteCapm3Status:
     """Write CAPM3's status; `again` if an attempt starts, because CAPM3 records that time."""
 
-    step: ClassVar[str] = "Tell"
+    step: ClassVar[str] = "WriteCapm3Status"
     phase: str
     retries: int
     again: bool
@@ -158,7 +159,7 @@ class WriteCapm3Status:
 class DeleteDelegate:
     """Delete the delegate: it ends at its safe point."""
 
-    step: ClassVar[str] = "Withdraw"
+    step: ClassVar[str] = "DeleteDelegate"
     delegate: Metal3Remediation
 
 
@@ -167,12 +168,12 @@ Step = AddFinalizer | CreateDelegate | WriteCapm3Status | DeleteDelegate | DropF
 
 def is_delegate_for(remediation: Metal3Remediation) -> str:
     """Return the UID of the CAPM3 remediation that it serves; empty if it is not a delegate."""
-    return remediation.metadata.annotations.get(well_known.DELEGATE_FOR, "")
+    return remediation.metadata.annotations.get(well_known.DELEGATE_OF, "")
 
 
 def decide(facts: Capm3Facts) -> Step:
     if isinstance(facts.ours, Unreadable):
-        return Hold(CannotRead("the Metal3Remediation that stands in for it", facts.ours.why))
+        return Hold(CannotRead("its delegate, the Metal3Remediation", facts.ours.why))
     conflict = find_conflict(facts)
     if facts.theirs.metadata.deleting or (facts.begun and isinstance(conflict, ServedByCapm3)):
         return _end(facts)
@@ -189,7 +190,7 @@ def find_conflict(facts: Capm3Facts) -> HoldReason | None:
     if well_known.CAPM3_FINALIZER in metadata.finalizers:
         return ServedByCapm3("its finalizer is on it")
     if status.phase and not facts.begun:
-        return ServedByCapm3(f"somebody has written its phase, {status.phase}")
+        return ServedByCapm3(f"another controller has written its phase, {status.phase}")
     match facts.leases:
         case Present(found):
             held = next((one for one in found if one.holder and not one.is_over), None)

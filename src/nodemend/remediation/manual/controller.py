@@ -25,16 +25,23 @@ from nodemend.kube.ports import Runtime
 from nodemend.kube.request import Request
 from nodemend.records.live_reads import LiveReader, UnchangedTimer, node_facts, project, value_of
 from nodemend.remediation import writes
-from nodemend.remediation.events import EventText, RemediationEvents, RemediationSubject, spell_taint
-from nodemend.remediation.locks import held_by, is_ours, read_lock
 from nodemend.remediation.manual.decide import ManualFacts, ReportSilence, Step, after, decide, tells
 from nodemend.remediation.node_state import NOT_ASKED, NodeReader, remediation_grounds_of, revocation
-from nodemend.remediation.reconciler import RemediationController, StepRecorder
+from nodemend.remediation.reconciler import (
+    EventText,
+    RemediationController,
+    RemediationEvents,
+    RemediationSubject,
+    StepRecorder,
+    spell_taint,
+)
+from nodemend.remediation.status import says_contradicted
 from nodemend.remediation.switch_guard import GuardRequest, RemediatorGuard
+from nodemend.remediation.writes import held_by, is_ours, read_lock
 from nodemend.safety import lifecycle as steps
 from nodemend.safety.facts import LeaseFacts, PolicyFacts, ReadResult
 from nodemend.safety.holds import Hold
-from nodemend.safety.lifecycle import LeaderTerm, RecordEvidence, says_contradicted
+from nodemend.safety.lifecycle import LeaderTerm, RecordEvidence
 from nodemend.safety.switch_guard import RemediatorGuardFacts, may_release
 from nodemend.telemetry import event_reasons, metric_labels
 from nodemend.telemetry.logging import Log
@@ -175,7 +182,7 @@ def request_for(inputs: ManualInputs, step: Step, *, namespace: str, now: str) -
             return writes.take_lock(MANUAL_REMEDIATION, metadata, status.node_uid, inputs.lock, namespace)
         case steps.DropLock():
             return writes.drop_lock(inputs.lock)
-        case steps.Release() | steps.Untaint() | steps.RevokeRelease() | steps.ClearRevocation():
+        case steps.Release() | steps.RemoveTaint() | steps.RevokeRelease() | steps.ClearRevocation():
             return writes.write_node(inputs.node, step)
         case steps.NothingLeft():
             return None
@@ -261,21 +268,21 @@ def _tell(remediation: ManualRemediation, step: Step) -> EventText | None:
     name, status = remediation.metadata.name, remediation.status
     match step:
         case steps.RecordEvidence(evidence):
-            said = f"{evidence.by} vouches that {name} is down: {evidence.reason}"
-            return EventText(event_reasons.HUMAN_CONFIRMED_OFF, said)
+            said = f"{evidence.by} confirmed that {name} is down: {evidence.reason}"
+            return EventText(event_reasons.OPERATOR_CONFIRMED_OFF, said)
         case steps.ForgetEvidence(why) if why is not None:
             return EventText(event_reasons.EVIDENCE_REVOKED, str(why.explain()))
         case steps.Release(ticket):
-            said = f"{name} is marked out of service: its pods and volumes are released, on the word of"
+            said = f"{name} is marked out of service: its pods and volumes are released, as confirmed by"
             return EventText(event_reasons.RELEASE_STARTED, f"{said} {ticket.evidence.by}.")
         case steps.MarkReleased(taint_stays):
             said = f"The pods and volumes of {name} are gone from it.{spell_taint(taint_stays)}"
             return EventText(event_reasons.WORKLOADS_RELEASED, said)
-        case steps.Untaint(contradicted=True):
-            by = status.evidence.by if status.evidence else "somebody"
-            said = f"{name} speaks, although {by} vouched that it is down. Its workloads may run twice."
+        case steps.RemoveTaint(contradicted=True):
+            by = status.evidence.by if status.evidence else "an operator"
+            said = f"{name} is alive although {by} confirmed that it is down. Its workloads may run twice."
             return EventText(event_reasons.NODE_CONTRADICTED_EVIDENCE, said)
-        case steps.Untaint():
+        case steps.RemoveTaint():
             said = f"{name} is marked out of service no longer."
             return EventText(event_reasons.OUT_OF_SERVICE_TAINT_REMOVED, said)
         case steps.Close(node_gone):

@@ -2,9 +2,9 @@
 
 Every step is at most one write. After a crash between any two, `decide` continues from the resulting state.
 
-    AddFinalizer -> Stamp -> RecordTarget -> TakeLock -> (hold until a confirmation is accepted)
+    AddFinalizer -> RecordEpoch -> RecordTarget -> TakeLock -> (hold until a confirmation is accepted)
       -> RecordEvidence -> Release -> (hold until pods and volumes are gone) -> MarkReleased
-      -> Untaint -> ForgetTaint -> (hold until Ready on a new boot) -> Close -> DropLock
+      -> RemoveTaint -> ForgetTaint -> (hold until Ready on a new boot) -> Close -> DropLock
 
 Steps of a ManualRemediation.
 
@@ -18,25 +18,34 @@ from nodemend.api import condition_reasons, condition_types
 from nodemend.api.evidence import Evidence
 from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationPhase, ManualRemediationStatus
 from nodemend.api.meta import ConditionStatus
+from nodemend.remediation.status import (
+    BootUnknown,
+    ConditionClaim,
+    WaitingForNewBoot,
+    conditions_of,
+    is_contradiction,
+    is_unreported,
+    names,
+    report_contradiction,
+)
 from nodemend.safety.confirmation import Confirmed, evaluate_confirmation, is_disproved
 from nodemend.safety.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, ReadResult, Unreadable
 from nodemend.safety.guard import in_flight_guard
 from nodemend.safety.holds import (
-    BootUnknown,
+    MAY_RUN_TWICE,
     CannotRead,
-    ConfirmationContradicted,
+    Contradicts,
+    Explanation,
     Hold,
     HoldReason,
     NodeReady,
     NoKubeletLease,
-    NotBackYet,
 )
 from nodemend.safety.lifecycle import (
     OUR_TAINT,
     AddFinalizer,
     ClearRevocation,
     Close,
-    ConditionClaim,
     DropFinalizer,
     DropLock,
     ForgetEvidence,
@@ -49,28 +58,39 @@ from nodemend.safety.lifecycle import (
     RecordTarget,
     Release,
     RemainingWorkloads,
+    RemoveTaint,
     ReportRemaining,
     RevokeRelease,
     TakeLock,
-    Untaint,
     after_new_boot,
     await_eviction,
     begin,
-    conditions_of,
     drop_lock_then,
     has_revocation,
-    is_contradiction,
     is_out_of_service,
-    is_unreported,
     leave_node,
-    names,
-    report_contradiction,
     revoke,
     take_lock,
     was_contradicted,
 )
 from nodemend.safety.release import ReleaseTicket, open_gate
 from nodemend.safety.switch_guard import RemediatorGuardFacts, may_release
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationContradicted(HoldReason):
+    """The boot that the operator confirmed as ended was alive again after its workloads were released."""
+
+    reason: ClassVar[str] = "ConfirmationContradicted"
+    contradicts: ClassVar[Contradicts] = Contradicts.ONCE_RELEASED
+    by: str
+    boot_id: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Boot {self.boot_id}, which {self.by} confirmed to be down, is alive. {MAY_RUN_TWICE}",
+            "Power the node off now; then find out which copy of its data is right.",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +111,7 @@ Step = (
     | Release
     | ReportRemaining
     | MarkReleased
-    | Untaint
+    | RemoveTaint
     | ForgetTaint
     | RevokeRelease
     | ForgetEvidence
@@ -229,18 +249,18 @@ def _contradicted(facts: ManualFacts, node: NodeFacts, evidence: Evidence) -> bo
 def _recover(facts: ManualFacts, node: NodeFacts) -> Step:
     status = facts.remediation.status
     if OUR_TAINT in node.taints:
-        return Untaint(node)
+        return RemoveTaint(node)
     if status.tainted:
         return ForgetTaint()
     if has_revocation(facts):
         return ClearRevocation(node)
     ready = node.ready is ConditionStatus.TRUE
     if node.boot_id != status.boot_id:
-        return Close(node_gone=False) if ready else Hold(NotBackYet(node.name))
+        return Close(node_gone=False) if ready else Hold(WaitingForNewBoot(node.name))
     if ready:
         by = status.evidence.by if status.evidence else ""
         return Hold(ConfirmationContradicted(by, node.boot_id))
-    return Hold(NotBackYet(node.name))
+    return Hold(WaitingForNewBoot(node.name))
 
 
 def _end(facts: ManualFacts) -> Step:
@@ -363,15 +383,19 @@ def _conditions(status: ManualRemediationStatus, why: str) -> tuple[ConditionCla
     Succeeded is Unknown until the end: False would mean to requesters that it failed.
     """
     over = status.phase is ManualRemediationPhase.SUCCEEDED
-    fenced = condition_reasons.HUMAN_CONFIRMED if status.evidence else condition_reasons.WAITING_FOR_EVIDENCE
-    leaving = condition_reasons.LEAVING if status.evidence else condition_reasons.WAITING_FOR_EVIDENCE
+    fenced = (
+        condition_reasons.OPERATOR_CONFIRMED if status.evidence else condition_reasons.WAITING_FOR_EVIDENCE
+    )
+    leaving = (
+        condition_reasons.WORKLOADS_LEAVING if status.evidence else condition_reasons.WAITING_FOR_EVIDENCE
+    )
     return (
         ConditionClaim(condition_types.PROCESSING, not over, why, status.message),
         ConditionClaim(condition_types.FENCED, status.evidence is not None, fenced),
         ConditionClaim(
             condition_types.WORKLOAD_RELEASED,
             status.released,
-            condition_reasons.GONE if status.released else leaving,
+            condition_reasons.WORKLOADS_GONE if status.released else leaving,
         ),
         ConditionClaim(
             condition_types.SUCCEEDED, True if over else None, why if over else condition_reasons.IN_PROGRESS

@@ -30,8 +30,7 @@ from nodemend.kube.request import Precondition, Request, as_confirmed, delete, m
 from nodemend.records.live_reads import LiveReader, UnchangedTimer, node_facts, project, read_result, value_of
 from nodemend.records.machine import CLUSTER_API
 from nodemend.remediation import writes
-from nodemend.remediation.cluster_view import Claims
-from nodemend.remediation.locks import held_by, is_ours, read_lock
+from nodemend.remediation.metal3 import holds as metal3_holds
 from nodemend.remediation.metal3 import model as power
 from nodemend.remediation.metal3.decide import decide
 from nodemend.remediation.metal3.host_lookup import (
@@ -46,7 +45,15 @@ from nodemend.remediation.metal3.host_lookup import (
     power_off_request,
     read_power_offs,
 )
-from nodemend.remediation.metal3.model import AskOwner, DeleteNode, PowerFacts, Restore, Step, WantOff, keep
+from nodemend.remediation.metal3.model import (
+    AskOwner,
+    DeleteNode,
+    PowerFacts,
+    PreparePowerOff,
+    Restore,
+    Step,
+    keep,
+)
 from nodemend.remediation.metal3.status import after, tells
 from nodemend.remediation.node_state import (
     NOT_ASKED,
@@ -57,9 +64,9 @@ from nodemend.remediation.node_state import (
     revocation,
 )
 from nodemend.remediation.reconciler import RECHECK_SOON, RemediationController, StepRecorder
-from nodemend.remediation.switch_guard import GuardRequest, RemediatorGuard
-from nodemend.remediation.writes import FIELD_MANAGER
-from nodemend.safety import host_holds
+from nodemend.remediation.switch_guard import Claims, GuardRequest, RemediatorGuard
+from nodemend.remediation.writes import FIELD_MANAGER, held_by, is_ours, read_lock
+from nodemend.safety import host_power
 from nodemend.safety import lifecycle as steps
 from nodemend.safety.facts import Absent, LeaseFacts, PolicyFacts, Present, ReadResult, Taint, Unreadable
 from nodemend.safety.holds import Hold
@@ -290,7 +297,7 @@ class PowerCycleInputReader:
 
         A delegate created late must not power off a host that no remediation needs off.
         """
-        stands_for = metadata.annotations.get(well_known.DELEGATE_FOR)
+        stands_for = metadata.annotations.get(well_known.DELEGATE_OF)
         if stands_for is None:
             return ""
         match read_result(
@@ -375,7 +382,7 @@ def request_for(inputs: PowerCycleInputs, step: power.Step, *, namespace: str, n
             return writes.take_lock(METAL3_REMEDIATION, metadata, uid, inputs.lock, namespace)
         case steps.DropLock():
             return writes.drop_lock(inputs.lock)
-        case steps.Release() | steps.Untaint() | steps.RevokeRelease() | steps.ClearRevocation():
+        case steps.Release() | steps.RemoveTaint() | steps.RevokeRelease() | steps.ClearRevocation():
             return writes.write_node(inputs.node, step)
         case power.DeleteNode(ticket):
             return delete_node(ticket)
@@ -466,9 +473,9 @@ class PowerCycleDriver:
         return request_for(inputs, step, namespace=self.system_namespace, now=now)
 
     def begins(self, inputs: PowerCycleInputs, step: Step) -> ReadResult[RemediatorGuardFacts] | None:
-        """Only the first WantOff is a start. Later ones repeat the request after the host changed."""
+        """Only the first PreparePowerOff is a start. Later ones repeat the request after the host changed."""
         asked_for = inputs.facts.remediation.status.phase is Metal3RemediationPhase.POWER_OFF
-        return inputs.facts.switch if isinstance(step, WantOff) and not asked_for else None
+        return inputs.facts.switch if isinstance(step, PreparePowerOff) and not asked_for else None
 
     def wrote(self, _inputs: PowerCycleInputs, _step: Step, _version: str) -> None:
         """Do nothing: every pass reads everything again."""
@@ -483,9 +490,13 @@ class PowerCycleDriver:
 
     def again_in(self, hold: Hold) -> float | None:
         match hold.reason:
-            case host_holds.BackingOff(remaining, _):
+            case metal3_holds.BackingOff(remaining, _):
                 return max(remaining, RECHECK_SOON)
-            case host_holds.AwaitingOff() | host_holds.OffTooFresh() | host_holds.AwaitingOn():
+            case (
+                metal3_holds.WaitingForPowerOff()
+                | host_power.OffTooRecent()
+                | metal3_holds.WaitingForPowerOn()
+            ):
                 return RECHECK_SOON
             case _:
                 return None

@@ -2,19 +2,19 @@
 
 Every step is at most one write. After a crash between any two, `decide` continues from the resulting state.
 
-    AddFinalizer -> Stamp -> RecordTarget -> TakeLock -> WantOff -> PlaceHold -> (hold until observed off)
-      -> NoteOff -> (hold until the kubelet is silent) -> RecordEvidence
+    AddFinalizer -> RecordEpoch -> RecordTarget -> TakeLock -> PreparePowerOff -> RequestPowerOff
+      -> (hold until observed off) -> RecordOff -> (hold until the kubelet is silent) -> RecordEvidence
       -> Release, or BackUp and DeleteNode -> (hold until pods and volumes are gone) -> MarkReleased
-      -> Untaint -> ForgetTaint -> GiveBack -> (hold until Ready on a new boot) -> Close -> DropLock
+      -> RemoveTaint -> ForgetTaint -> ClearPowerOff -> (hold until Ready on a new boot) -> Close -> DropLock
 
-A failed attempt ends in GiveUp, and the next starts with BeginAgain. The table in `power_table` defines the
-move that the host's power needs; this module defines when it is due, and what must precede it.
+A failed attempt ends in FailAttempt, and the next starts with StartNextAttempt. The table in `power_table`
+defines the move that the host's power needs; this module defines when it is due, and what must precede it.
 
 Release by deleting the Node: the steps before, while no Node exists, and after.
 
     RecordEvidence -> BackUp -> DeleteNode -> (hold until the pod garbage collector has deleted the pods, and
-      volumes are detached) -> MarkReleased -> ForgetTaint -> GiveBack -> (the kubelet registers) -> Restore
-      -> ForgetBackup
+      volumes are detached) -> MarkReleased -> ForgetTaint -> ClearPowerOff -> (the kubelet registers)
+      -> Restore -> ForgetBackup
 
 Evidence that becomes invalid is revoked on the Node, as for the taint: a deletion in flight then names an old
 version and gets a conflict. A deletion that has succeeded cannot be undone. The power-off request stays until
@@ -33,7 +33,26 @@ from nodemend.api.metal3_remediation import (
     ReleaseBy,
     TargetHost,
 )
-from nodemend.remediation.capm3.decide import NothingRequests
+from nodemend.remediation.capm3.decide import NotRequested
+from nodemend.remediation.metal3.holds import (
+    ActiveAfterRelease,
+    HostGone,
+    HostIdentityUnproven,
+    HostMissing,
+    NodeBackupTooLarge,
+    NodeDeletionNotAllowed,
+    NodeDeletionRefused,
+    NodeNotInCluster,
+    NodesShareIdentity,
+    NoMachineReplacement,
+    OffByOthers,
+    OwnerReplacing,
+    TimedOutByCheck,
+    TooManyPowerOffEvents,
+    WaitingForPowerOff,
+    WaitingForPowerOn,
+    WrongHost,
+)
 from nodemend.remediation.metal3.model import (
     MOST_BYTES,
     NOTHING,
@@ -42,18 +61,18 @@ from nodemend.remediation.metal3.model import (
     ClearPowerOff,
     ClearRevokedPowerOff,
     DeleteNode,
+    FailAttempt,
     ForgetBackup,
-    GiveUp,
     MarkHost,
-    NoteOff,
     OwnerMachineFacts,
     PowerFacts,
+    PreparePowerOff,
     RecordHostTarget,
+    RecordOff,
     RequestPowerOff,
     Restore,
     RevokePowerOff,
     Step,
-    WantOff,
     back_off,
     bring_back,
     bytes_in,
@@ -65,34 +84,21 @@ from nodemend.remediation.metal3.model import (
     not_held_off,
 )
 from nodemend.remediation.metal3.power_table import Move, move_for
+from nodemend.remediation.status import BootUnknown
 from nodemend.safety.facts import Absent, NodeFacts, Present, Unreadable
 from nodemend.safety.guard import in_flight_guard
-from nodemend.safety.holds import BootUnknown, CannotRead, Hold, HoldReason, NewBootUnproven, WorkloadsLeaving
-from nodemend.safety.host_holds import (
-    AwaitingOff,
-    AwaitingOn,
-    HostDoubtful,
-    HostGone,
-    HostMissing,
+from nodemend.safety.holds import CannotRead, Hold, HoldReason, NewBootUnproven, WorkloadsLeaving
+from nodemend.safety.host_power import (
+    ActiveAfterPowerOff,
+    HostFacts,
     HostOn,
-    HostUnproven,
-    KubeletActiveAfterOff,
-    KubeletActiveAfterRelease,
-    NodeDeletionOff,
-    NodeDeletionRefused,
-    NodeNotInCluster,
-    NodesShareIdentity,
-    NoReplacement,
-    OffByOthers,
-    OffUndated,
-    OwnerReplacing,
-    PowerOffCancelled,
+    HostPowerUncertain,
+    NotManaged,
+    OffTimeUncertain,
+    Power,
     PowerOffRequestLost,
-    TooManyPowerOffEvents,
-    TooMuchOnNode,
-    WrongHost,
+    power_uncertainty,
 )
-from nodemend.safety.host_power import HostFacts, NotManaged, Power, power_uncertainty
 from nodemend.safety.identity import (
     Identity,
     IdentityUnknown,
@@ -115,8 +121,8 @@ from nodemend.safety.lifecycle import (
     RecordEvidence,
     Release,
     RemainingWorkloads,
+    RemoveTaint,
     ReportRemaining,
-    Untaint,
     after_new_boot,
     await_eviction,
     begin,
@@ -146,9 +152,9 @@ def deletion_obstacle(facts: PowerFacts) -> HoldReason | None:
     if facts.remediation.spec.release_by is not ReleaseBy.NODE_DELETION or kept is None:
         return None
     if not facts.may_delete_nodes:
-        return NodeDeletionOff()
+        return NodeDeletionNotAllowed()
     if not fits(kept):
-        return TooMuchOnNode(bytes_in(kept), MOST_BYTES)
+        return NodeBackupTooLarge(bytes_in(kept), MOST_BYTES)
     return NodeDeletionRefused(facts.deletion_refused) if facts.deletion_refused else None
 
 
@@ -163,7 +169,7 @@ def use(facts: PowerFacts, ticket: ReleaseTicket) -> Release | ForgetBackup | Ba
     return BackUp(kept) if backup is None else ForgetBackup()
 
 
-def after_the_node(facts: PowerFacts) -> MarkReleased | ReportRemaining | ForgetTaint | GiveUp | Hold:
+def after_the_node(facts: PowerFacts) -> MarkReleased | ReportRemaining | ForgetTaint | FailAttempt | Hold:
     """Return the next step while the evidence's Node does not exist.
 
     The garbage collector deletes its pods. A Node that registers under its name must find none of them.
@@ -192,20 +198,20 @@ def _pods_leaving(facts: PowerFacts) -> ReportRemaining | Hold | None:
             return None
 
 
-def _settle_deletion(facts: PowerFacts) -> MarkReleased | ForgetTaint | GiveUp:
+def _settle_deletion(facts: PowerFacts) -> MarkReleased | ForgetTaint | FailAttempt:
     broken = _broken(facts)
-    return _contradicted(facts, broken) if isinstance(broken, KubeletActiveAfterRelease) else MarkReleased()
+    return _contradicted(facts, broken) if isinstance(broken, ActiveAfterRelease) else MarkReleased()
 
 
 def _another_came(
     facts: PowerFacts, node: NodeFacts, ended: str
-) -> MarkReleased | ForgetTaint | GiveUp | Hold:
+) -> MarkReleased | ForgetTaint | FailAttempt | Hold:
     """Return the next step when a new Node has this name.
 
     Only a kubelet registers a Node, so its boot ID shows whether the boot that had to end has ended.
     """
     if node.boot_id == ended:
-        return _contradicted(facts, KubeletActiveAfterRelease(_host(facts), f"boot {ended}, by a new Node"))
+        return _contradicted(facts, ActiveAfterRelease(_host(facts), f"boot {ended}, by a new Node"))
     why = (
         evaluate_new_boot(node, facts.remediation.status.hardware_id)
         if node.boot_id
@@ -218,7 +224,7 @@ def _another_came(
     return Hold(why) if waiting else _contradicted(facts, why)
 
 
-def _contradicted(facts: PowerFacts, why: HoldReason) -> ForgetTaint | GiveUp:
+def _contradicted(facts: PowerFacts, why: HoldReason) -> ForgetTaint | FailAttempt:
     """Nothing can be undone on a deleted Node.
 
     Evidence may be forgotten only after the release that rests on it.
@@ -234,8 +240,8 @@ def _broken(facts: PowerFacts) -> HoldReason | None:
     if not isinstance(facts.host, Present):
         return HostGone(_host(facts))
     found = speaks_against(facts.watched(facts.host.value), facts.lease, recorded)
-    if isinstance(found, KubeletActiveAfterOff):
-        return KubeletActiveAfterRelease(found.host, f"its Lease, renewed at {found.said}")
+    if isinstance(found, ActiveAfterPowerOff):
+        return ActiveAfterRelease(found.host, f"its Lease, renewed at {found.said}")
     return found
 
 
@@ -288,7 +294,7 @@ def end(facts: PowerFacts) -> Step:
         return late
     still_off = _still_off(facts)
     if still_off and facts.in_phase_for < facts.power_on_within:
-        return Hold(AwaitingOn(still_off, facts.power_on_within))
+        return Hold(WaitingForPowerOn(still_off, facts.power_on_within))
     return drop_lock_then(facts, _last(facts, still_off))
 
 
@@ -315,7 +321,9 @@ def call_off(facts: PowerFacts) -> Step:
     if first := _settle(facts):
         return first
     # Evidence must not be forgotten while the taint may be on the node.
-    return ForgetTaint() if facts.remediation.status.tainted else GiveUp(PowerOffCancelled(), permanent=True)
+    return (
+        ForgetTaint() if facts.remediation.status.tainted else FailAttempt(TimedOutByCheck(), permanent=True)
+    )
 
 
 def _settle(facts: PowerFacts) -> Step | None:
@@ -377,7 +385,7 @@ def await_node_eviction(facts: PowerFacts, node: NodeFacts) -> Step:
     The revocation matters because the next pass may see no contradiction, for example if a host is no longer
     paused.
     """
-    against = OffUndated(str(facts.remediation.status.host))
+    against = OffTimeUncertain(str(facts.remediation.status.host))
     return await_eviction(facts, node, contradicted=is_contradicted(facts, node), revoked_as=against)
 
 
@@ -388,7 +396,7 @@ def _undo(facts: PowerFacts, node: NodeFacts) -> Step | None:
         if not status.released and node.boot_id == status.evidence.boot_id:
             return await_node_eviction(facts, node)
         if OUR_TAINT in node.taints:
-            return Untaint(node)
+            return RemoveTaint(node)
     if status.evidence is not None and not status.released and node.boot_id == status.evidence.boot_id:
         return revoke(facts, node, None)
     return ClearRevocation(node) if has_revocation(facts) else None
@@ -417,13 +425,13 @@ def request_replacement(facts: PowerFacts) -> Step:
             held = facts.held
             return ClearPowerOff(held) if held else Close(node_gone=True)
         case Absent():
-            return GiveUp(NoReplacement("it has no Machine"), permanent=True)
+            return FailAttempt(NoMachineReplacement("it has no Machine"), permanent=True)
         case Present(OwnerMachineFacts(deleting=True) as machine):
             return Hold(OwnerReplacing(machine.name))
         case Present() if not facts.is_held_off:
             return fail_attempt(facts, not_held_off(facts))
         case Present(OwnerMachineFacts(why_not=why)) if why:
-            return GiveUp(NoReplacement(why), permanent=True)
+            return FailAttempt(NoMachineReplacement(why), permanent=True)
         case Present(machine):
             if isinstance(facts.host, Present) and not facts.host.value.marked_unhealthy:
                 return MarkHost(facts.host.value)
@@ -512,7 +520,7 @@ def _host_uncertainty(identity: Identity, host: HostFacts) -> HoldReason | None:
         case Mismatch(what, said, actual):
             return WrongHost(what, said, actual)
         case Unproven(missing):
-            return HostUnproven(str(host), missing)
+            return HostIdentityUnproven(str(host), missing)
         case NotHere(machine, name):
             return NodeNotInCluster(machine, name)
         case SharedIdentity(nodes):
@@ -536,9 +544,9 @@ def _move(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
         case Move.COUNT_CYCLED:
             return after_the_node(facts)
         case Move.CLEAR_POWER_OFF:
-            return _fail(facts, node, deletion_obstacle(facts) or OffUndated(str(host)))
+            return _fail(facts, node, deletion_obstacle(facts) or OffTimeUncertain(str(host)))
         case move:
-            raise AssertionError(f"{move} is no move for somebody who needs it and has not had it")
+            raise AssertionError(f"{move} is no move for a host that must be powered off and was not yet")
 
 
 def _request_power_off(facts: PowerFacts, host: HostFacts) -> Step:
@@ -548,7 +556,7 @@ def _request_power_off(facts: PowerFacts, host: HostFacts) -> Step:
     if not host.online:
         return _wait(facts, facts.target, OffByOthers(str(host), owner=True, holders=host.held_by_others))
     if facts.unasked:
-        return _wait(facts, facts.target, NothingRequests(facts.unasked))
+        return _wait(facts, facts.target, NotRequested(facts.unasked))
     asked_for = status.phase is Metal3RemediationPhase.POWER_OFF
     # The guard was checked at the start, too; but the state may have changed since, and this may be a retry.
     if held := (may_go_on if asked_for else may_begin)(facts.switch):
@@ -575,7 +583,7 @@ def _request_off(facts: PowerFacts, host: HostFacts) -> Step:
             asked_for = (
                 status.phase is Metal3RemediationPhase.POWER_OFF and status.seen_on_version == host.version
             )
-            return RequestPowerOff(host) if recorded and asked_for else WantOff(host.version, events)
+            return RequestPowerOff(host) if recorded and asked_for else PreparePowerOff(host.version, events)
         case Unreadable(why):
             return _wait(facts, facts.target, CannotRead("the events of its host", why))
         case Absent():
@@ -585,7 +593,7 @@ def _request_off(facts: PowerFacts, host: HostFacts) -> Step:
 def _await_off(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
     if facts.remediation.status.evidence is not None:
         return _wait(facts, node, HostOn(str(host)))
-    return _wait(facts, node, AwaitingOff(str(host), facts.power_off_within))
+    return _wait(facts, node, WaitingForPowerOff(str(host), facts.power_off_within))
 
 
 def _await_on(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
@@ -596,7 +604,7 @@ def _await_on(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Ste
 
 def _await_power_state(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
     status = facts.remediation.status
-    why = HostDoubtful(str(host), power_uncertainty(host) or NotManaged(host.state))
+    why = HostPowerUncertain(str(host), power_uncertainty(host) or NotManaged(host.state))
     if status.evidence is None and status.seen_on_version and host.held_by_us and not host.powered_on:
         # Off, and no longer observable: it may be on by the next observation and still be reported off.
         return ForgetEvidence(why)
@@ -610,9 +618,9 @@ def _release(facts: PowerFacts, host: HostFacts, node: NodeFacts) -> Step:
         return ClearRevocation(node)
     if watched.first is None:
         first = first_sighting(watched, facts.lease, node)
-        return NoteOff(first) if isinstance(first, OffSighting) else _wait(facts, node, first)
+        return RecordOff(first) if isinstance(first, OffSighting) else _wait(facts, node, first)
     proof = evaluate_power_off(watched, node, facts.lease, recorded)
-    if isinstance(proof, OffUndated | KubeletActiveAfterOff):
+    if isinstance(proof, OffTimeUncertain | ActiveAfterPowerOff):
         return _fail(facts, node, proof)
     if not isinstance(proof, SeenOff):
         return _wait(facts, node, proof)
@@ -627,7 +635,7 @@ def _release(facts: PowerFacts, host: HostFacts, node: NodeFacts) -> Step:
         # Evidence is recorded only while no revocation is set. A revocation beside evidence revokes it,
         # regardless of the current state: the leader that wrote it had a reason, and stopped before it forgot
         # the evidence.
-        revoked = ForgetEvidence(OffUndated(str(host)), was_contradicted(facts))
+        revoked = ForgetEvidence(OffTimeUncertain(str(host)), was_contradicted(facts))
         return revoked if has_revocation(facts) else use(facts, gate)
     return gate
 

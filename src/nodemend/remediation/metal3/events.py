@@ -12,12 +12,12 @@ from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION
 from nodemend.api.upstream_types import BareMetalHost, ObjectReference
 from nodemend.kube.events import EventRecord
 from nodemend.kube.ports import Runtime
-from nodemend.remediation.events import EventText, RemediationEvents, RemediationSubject, spell_taint
 from nodemend.remediation.metal3 import model as power
+from nodemend.remediation.metal3.holds import HOST_HOLDS
+from nodemend.remediation.reconciler import EventText, RemediationEvents, RemediationSubject, spell_taint
+from nodemend.remediation.status import WaitingForNewBoot, is_contradiction, says_contradicted
 from nodemend.safety import lifecycle as steps
-from nodemend.safety.holds import CannotRead, Hold, HoldReason, KubeletActive, NotBackYet
-from nodemend.safety.host_holds import HOST_HOLDS
-from nodemend.safety.lifecycle import is_contradiction, says_contradicted
+from nodemend.safety.holds import CannotRead, Hold, HoldReason, KubeletActive
 from nodemend.telemetry import event_reasons, metric_labels
 from nodemend.telemetry.logging import Log
 from nodemend.telemetry.metrics import HeldFor, HostName, Metrics
@@ -26,19 +26,19 @@ from nodemend.telemetry.printable import printable
 _MOST: Final = 10_000
 _ENTERED: Final = {
     steps.AddFinalizer: Metal3RemediationPhase.PENDING,
-    power.WantOff: Metal3RemediationPhase.POWER_OFF,
+    power.PreparePowerOff: Metal3RemediationPhase.POWER_OFF,
     steps.RecordEvidence: Metal3RemediationPhase.RELEASE,
     steps.MarkReleased: Metal3RemediationPhase.POWER_ON,
-    power.GiveUp: Metal3RemediationPhase.BACKING_OFF,
-    power.BeginAgain: Metal3RemediationPhase.PENDING,
-    power.RequestReplacement: Metal3RemediationPhase.DELETING_MACHINE,
+    power.FailAttempt: Metal3RemediationPhase.BACKING_OFF,
+    power.StartNextAttempt: Metal3RemediationPhase.PENDING,
+    power.ReplaceMachine: Metal3RemediationPhase.DELETING_MACHINE,
     steps.Close: Metal3RemediationPhase.SUCCEEDED,
     steps.DropFinalizer: Metal3RemediationPhase.SUCCEEDED,
 }
 """The phase that each step starts. Forgetting evidence returns to an earlier phase and starts none."""
 
 
-_FAILURES: Final[tuple[type[HoldReason], ...]] = (*HOST_HOLDS, NotBackYet, KubeletActive, CannotRead)
+_FAILURES: Final[tuple[type[HoldReason], ...]] = (*HOST_HOLDS, WaitingForNewBoot, KubeletActive, CannotRead)
 
 
 class _OffPeriod(NamedTuple):
@@ -67,7 +67,7 @@ class PowerMetrics:
                 self._metrics.power_switches.labels(metric_labels.OFF).inc()
             case power.ClearPowerOff():
                 self._metrics.power_switches.labels(metric_labels.ON).inc()
-            case power.GiveUp(why, permanent):
+            case power.FailAttempt(why, permanent):
                 labels = (why.reason, metric_labels.YES if permanent else metric_labels.NO)
                 self._metrics.power_cycle_failures.labels(*labels).inc()
             case _:
@@ -77,19 +77,21 @@ class PowerMetrics:
     def _measure(self, remediation: Metal3Remediation, step: power.Step) -> None:
         uid, status = remediation.metadata.uid, remediation.status
         entered, left = _ENTERED.get(type(step)), _OffPeriod(status.phase, status.retry_count)
-        if entered is None or (isinstance(step, power.WantOff) and status.phase is entered):
-            # WantOff was repeated because the host was on again: the phase started before.
+        if entered is None or (isinstance(step, power.PreparePowerOff) and status.phase is entered):
+            # PreparePowerOff was repeated because the host was on again: the phase started before.
             return
         now = self._runtime.monotonic()
         stay, since = self._since.pop(uid, (None, now))
         if stay == left and not isinstance(step, steps.DropFinalizer):
             result = (
-                metric_labels.PHASE_FAILED if isinstance(step, power.GiveUp) else metric_labels.PHASE_DONE
+                metric_labels.PHASE_FAILED
+                if isinstance(step, power.FailAttempt)
+                else metric_labels.PHASE_DONE
             )
             labels = (METAL3_REMEDIATION.kind, left.phase.value, result)
             self._metrics.phase_seconds.labels(*labels).observe(now - since)
         if entered is not Metal3RemediationPhase.SUCCEEDED and len(self._since) < _MOST:
-            failed = left.failed + isinstance(step, power.GiveUp)
+            failed = left.failed + isinstance(step, power.FailAttempt)
             self._since[uid] = (_OffPeriod(entered, failed), now)
 
     def looked(self, hosts: Sequence[BareMetalHost], held: Sequence[HeldFor]) -> None:
@@ -105,8 +107,8 @@ class PowerMetrics:
         self._metrics.hosts.update(held, unhealthy, wall=self._runtime.wall().timestamp())
 
     def report_orphaned(self, *, kept: bool) -> None:
-        self._metrics.orphaned_power_offs.labels(
-            metric_labels.KEPT if kept else metric_labels.GIVEN_BACK
+        self._metrics.power_off_requests_left_behind.labels(
+            metric_labels.KEPT if kept else metric_labels.CLEARED
         ).inc()
 
 
@@ -133,7 +135,7 @@ class PowerCycleRecorder:
             or _tell_release(remediation, step)
         )
         released = remediation.status.released
-        if isinstance(step, power.GiveUp) and is_contradiction(step.why, released=released):
+        if isinstance(step, power.FailAttempt) and is_contradiction(step.why, released=released):
             self._events.contradicted(_subject(remediation), str(step.why.explain()), first=True)
         if isinstance(step, steps.ForgetEvidence | steps.MarkReleased) and step.contradicted:
             self._events.broke_off(_subject(remediation))
@@ -149,9 +151,14 @@ class PowerCycleRecorder:
     def report_orphaned(self, host: BareMetalHost, why_kept: str) -> None:
         self._power_metrics.report_orphaned(kept=why_kept != "")
         metadata = host.metadata
-        after = f"It stays: {why_kept}." if why_kept else "It is taken off, and the host may go on."
+        after = (
+            f"Nodemend keeps it: {why_kept}."
+            if why_kept
+            else "Nodemend clears it, and the host may power on."
+        )
         said = (
-            f"{metadata.namespace}/{metadata.name} is held off by us for a remediation that is gone. {after}"
+            f"{metadata.namespace}/{metadata.name} has a power-off request of Nodemend for a remediation "
+            f"that no longer exists. {after}"
         )
         self._log.warning("hold left behind", host=metadata.name, namespace=metadata.namespace, note=said)
         self._record(
@@ -164,9 +171,9 @@ class PowerCycleRecorder:
                     uid=metadata.uid,
                 ),
                 related=None,
-                type=event_reasons.POWER_OFF_ORPHANED.type,
-                reason=event_reasons.POWER_OFF_ORPHANED.name,
-                action=event_reasons.POWER_OFF_ORPHANED.action,
+                type=event_reasons.POWER_OFF_REQUEST_LEFT_BEHIND.type,
+                reason=event_reasons.POWER_OFF_REQUEST_LEFT_BEHIND.name,
+                action=event_reasons.POWER_OFF_REQUEST_LEFT_BEHIND.action,
                 note=printable(said),
             )
         )
@@ -183,23 +190,26 @@ def _tell_power(remediation: Metal3Remediation, step: power.Step) -> EventText |
     """Return the event about the host; None if the step has none."""
     match step:
         case power.RequestPowerOff(host):
-            return EventText(event_reasons.POWER_OFF_REQUESTED, f"{host} is to be switched off.")
+            return EventText(event_reasons.POWER_OFF_REQUESTED, f"{host} must be powered off.")
         case power.ClearPowerOff(host):
-            return EventText(event_reasons.POWER_ON_REQUESTED, f"Our hold on {host} is gone: it may go on.")
-        case power.GiveUp(why, permanent=False):
+            return EventText(
+                event_reasons.POWER_ON_REQUESTED,
+                f"The power-off request on {host} is cleared: it may power on.",
+            )
+        case power.FailAttempt(why, permanent=False):
             return EventText(event_reasons.POWER_CYCLE_FAILED, f"{why.explain()} It is tried again.")
-        case power.GiveUp(why, permanent=True):
+        case power.FailAttempt(why, permanent=True):
             return EventText(event_reasons.REMEDIATION_FAILED, str(why.explain()))
         case power.MarkHost(host):
             return EventText(
                 event_reasons.HOST_MARKED_UNHEALTHY, f"{host} is not picked for another machine."
             )
         case power.AskOwner():
-            said = "Power cycles did not help: the machine's owner is asked to replace it."
-            return EventText(event_reasons.MACHINE_REPLACEMENT, said)
+            said = "Power cycles did not help: Nodemend requests a replacement from the Machine's owner."
+            return EventText(event_reasons.MACHINE_REPLACEMENT_REQUESTED, said)
         case steps.DropFinalizer(still_off=still_off) if still_off:
             said = f"Deleted, and ended at its safe point; {still_off} has not come back on."
-            return EventText(event_reasons.POWER_NOT_BACK, said)
+            return EventText(event_reasons.POWER_NOT_RESTORED, said)
         case steps.DropFinalizer() if remediation.status.phase not in (
             Metal3RemediationPhase.SUCCEEDED,
             Metal3RemediationPhase.FAILED,
@@ -217,10 +227,11 @@ def _tell_deletion(remediation: Metal3Remediation, step: power.Step) -> EventTex
             said = f"The Node {name} is deleted: its pods and volumes are released, as"
             return EventText(event_reasons.RELEASE_STARTED, f"{said} {ticket.evidence.by} is off.")
         case power.Restore(_, missing):
-            said = f"The Node {name} is there again, and gets back: {', '.join(missing.parts)}."
+            said = f"The Node {name} exists again, and Nodemend restores: {', '.join(missing.parts)}."
             return EventText(event_reasons.NODE_RESTORED, said)
         case power.ForgetBackup(refused) if refused and backup is not None:
-            said = f"The Node {name} did not get back what it had ({refused}): {', '.join(backup.parts)}."
+            parts = ", ".join(backup.parts)
+            said = f"Nodemend could not restore the metadata of Node {name} ({refused}): {parts}."
             return EventText(event_reasons.NODE_NOT_RESTORED, said)
         case steps.DropFinalizer(still_off, lost) if lost:
             off = f", nor has {still_off} come back on" if still_off else ""
@@ -245,10 +256,10 @@ def _tell_release(remediation: Metal3Remediation, step: power.Step) -> EventText
         case steps.MarkReleased(taint_stays):
             said = f"The pods and volumes of {name} are gone from it." if name else "It has been off."
             return EventText(event_reasons.WORKLOADS_RELEASED, f"{said}{spell_taint(taint_stays)}")
-        case steps.Untaint(contradicted=True):
-            said = f"{name} may be running, although its host was seen off. Its workloads may run twice."
+        case steps.RemoveTaint(contradicted=True):
+            said = f"{name} may be running although its host was observed off. Its workloads may run twice."
             return EventText(event_reasons.NODE_CONTRADICTED_EVIDENCE, said)
-        case steps.Untaint():
+        case steps.RemoveTaint():
             said = f"{name} is marked out of service no longer."
             return EventText(event_reasons.OUT_OF_SERVICE_TAINT_REMOVED, said)
         case steps.Close():

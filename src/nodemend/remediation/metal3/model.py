@@ -22,7 +22,18 @@ from nodemend.api.metal3_remediation import (
     Strategy,
     TargetHost,
 )
+from nodemend.remediation.metal3.holds import (
+    ActiveAfterRelease,
+    BackingOff,
+    HostGone,
+    NeverObservedOff,
+    NeverObservedOn,
+    PowerOffContradicted,
+    WaitingForPowerOff,
+    WaitingForPowerOn,
+)
 from nodemend.remediation.metal3.power_table import Move, PowerState, move_for
+from nodemend.remediation.status import WaitingForNewBoot
 from nodemend.safety.facts import (
     Absent,
     LeaseFacts,
@@ -33,22 +44,18 @@ from nodemend.safety.facts import (
     Taint,
     Unreadable,
 )
-from nodemend.safety.holds import CannotRead, Hold, HoldReason, NoKubeletLease, NotBackYet
-from nodemend.safety.host_holds import (
-    AwaitingOff,
-    AwaitingOn,
-    BackingOff,
-    BootOutlived,
-    HostDoubtful,
-    HostGone,
+from nodemend.safety.holds import CannotRead, Hold, HoldReason, NoKubeletLease
+from nodemend.safety.host_power import (
+    ActiveAfterPowerOff,
+    HostFacts,
     HostOn,
-    KubeletActiveAfterOff,
-    KubeletActiveAfterRelease,
-    NeverSeenOff,
-    NeverSeenOn,
+    HostPowerUncertain,
+    NotManaged,
+    Power,
     PowerOffRequestLost,
+    power_of,
+    power_uncertainty,
 )
-from nodemend.safety.host_power import HostFacts, NotManaged, Power, power_of, power_uncertainty
 from nodemend.safety.identity import Identity
 from nodemend.safety.lifecycle import (
     OUR_TAINT,
@@ -66,10 +73,10 @@ from nodemend.safety.lifecycle import (
     RecordEvidence,
     Release,
     RemainingWorkloads,
+    RemoveTaint,
     ReportRemaining,
     RevokeRelease,
     TakeLock,
-    Untaint,
     has_revocation,
 )
 from nodemend.safety.power_off import SeenOff, WatchedHost, evaluate_power_off
@@ -221,8 +228,8 @@ class PowerFacts:
                 return False
 
     @property
-    def not_back(self) -> NotBackYet:
-        return NotBackYet(self.remediation.status.node_name, gone=isinstance(self.node, Absent))
+    def not_back(self) -> WaitingForNewBoot:
+        return WaitingForNewBoot(self.remediation.status.node_name, gone=isinstance(self.node, Absent))
 
     def state(self, *, need: bool) -> PowerState:
         """Return its state in the power table."""
@@ -265,13 +272,13 @@ class RecordHostTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class WantOff:
+class PreparePowerOff:
     """Record the version of the host in which it is on, and the existing PowerOff events.
 
     Power off may be requested only on that version, and only an event that is not among those counts.
     """
 
-    step: ClassVar[str] = "WantOff"
+    step: ClassVar[str] = "PreparePowerOff"
     version: str
     events: tuple[PowerOffEvent, ...]
 
@@ -280,18 +287,18 @@ class WantOff:
 class RequestPowerOff:
     """Place the power-off request on the host."""
 
-    step: ClassVar[str] = "PlaceHold"
+    step: ClassVar[str] = "RequestPowerOff"
     host: HostFacts
 
 
 @dataclass(frozen=True, slots=True)
-class NoteOff:
+class RecordOff:
     """Record the first observation of power off.
 
     Any later change of the host, or a renewal of the kubelet's Lease, invalidates it.
     """
 
-    step: ClassVar[str] = "NoteOff"
+    step: ClassVar[str] = "RecordOff"
     sighting: OffSighting
 
 
@@ -332,7 +339,7 @@ class ForgetBackup:
 class ClearPowerOff:
     """Clear Nodemend's power-off request; the host powers on unless another client requests off."""
 
-    step: ClassVar[str] = "GiveBack"
+    step: ClassVar[str] = "ClearPowerOff"
     host: HostFacts
 
 
@@ -340,37 +347,37 @@ class ClearPowerOff:
 class RevokePowerOff:
     """Change the host's version, so that a power-off request still in flight cannot succeed any longer."""
 
-    step: ClassVar[str] = "VoidHold"
+    step: ClassVar[str] = "RevokePowerOff"
     host: HostFacts
 
 
 @dataclass(frozen=True, slots=True)
 class ClearRevokedPowerOff:
-    """Remove what VoidHold wrote on the host."""
+    """Remove what RevokePowerOff wrote on the host."""
 
-    step: ClassVar[str] = "ClearVoidedHold"
+    step: ClassVar[str] = "ClearRevokedPowerOff"
     host: HostFacts
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp:
-    """This attempt has failed; `for_good` if it was the last."""
+class FailAttempt:
+    """This attempt has failed; `permanent` if it was the last."""
 
-    step: ClassVar[str] = "GiveUp"
+    step: ClassVar[str] = "FailAttempt"
     why: HoldReason
     permanent: bool
 
 
 @dataclass(frozen=True, slots=True)
-class BeginAgain:
-    step: ClassVar[str] = "BeginAgain"
+class StartNextAttempt:
+    step: ClassVar[str] = "StartNextAttempt"
 
 
 @dataclass(frozen=True, slots=True)
-class RequestReplacement:
+class ReplaceMachine:
     """Power cycles did not help: the machine must be replaced while its host is held off."""
 
-    step: ClassVar[str] = "HandOver"
+    step: ClassVar[str] = "ReplaceMachine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,9 +400,9 @@ Step = (
     | RecordEpoch
     | RecordHostTarget
     | TakeLock
-    | WantOff
+    | PreparePowerOff
     | RequestPowerOff
-    | NoteOff
+    | RecordOff
     | RecordEvidence
     | Release
     | BackUp
@@ -404,7 +411,7 @@ Step = (
     | ForgetBackup
     | ReportRemaining
     | MarkReleased
-    | Untaint
+    | RemoveTaint
     | ForgetTaint
     | RevokeRelease
     | ForgetEvidence
@@ -412,9 +419,9 @@ Step = (
     | ClearPowerOff
     | RevokePowerOff
     | ClearRevokedPowerOff
-    | GiveUp
-    | BeginAgain
-    | RequestReplacement
+    | FailAttempt
+    | StartNextAttempt
+    | ReplaceMachine
     | MarkHost
     | AskOwner
     | Close
@@ -442,7 +449,7 @@ def is_spent(facts: PowerFacts) -> bool:
     return spec.strategy is Strategy.ESCALATE and tried > spec.delete_after_retries
 
 
-def fail_attempt(facts: PowerFacts, why: HoldReason) -> GiveUp:
+def fail_attempt(facts: PowerFacts, why: HoldReason) -> FailAttempt:
     """Return the end of an attempt, permanent if no further attempt can help.
 
     A host that could not be powered off is never handed over for replacement: its node may still run. There
@@ -451,17 +458,17 @@ def fail_attempt(facts: PowerFacts, why: HoldReason) -> GiveUp:
     """
     spec, status = facts.remediation.spec, facts.remediation.status
     last = spec.strategy is Strategy.ESCALATE and status.retry_count >= spec.delete_after_retries
-    hopeless = isinstance(why, HostGone | KubeletActiveAfterOff | KubeletActiveAfterRelease)
-    return GiveUp(_in_the_end(why), permanent=hopeless or (last and not status.released))
+    hopeless = isinstance(why, HostGone | ActiveAfterPowerOff | ActiveAfterRelease)
+    return FailAttempt(_in_the_end(why), permanent=hopeless or (last and not status.released))
 
 
 def _in_the_end(why: HoldReason) -> HoldReason:
     """Return the reason in its past form: what did not happen in time, not what Nodemend waits for."""
     match why:
-        case AwaitingOff(host, limit):
-            return NeverSeenOff(host, limit)
-        case AwaitingOn(host, limit):
-            return NeverSeenOn(host, limit)
+        case WaitingForPowerOff(host, limit):
+            return NeverObservedOff(host, limit)
+        case WaitingForPowerOn(host, limit):
+            return NeverObservedOn(host, limit)
         case _:
             return why
 
@@ -470,7 +477,7 @@ def bring_back(facts: PowerFacts) -> Step:
     """Return the next step after the release: remove everything from the Node, then restore power."""
     status, node = facts.remediation.status, facts.target
     if node is not None and OUR_TAINT in node.taints:
-        return Untaint(node)
+        return RemoveTaint(node)
     if status.tainted:
         return ForgetTaint()
     if node is not None and has_revocation(facts):
@@ -478,7 +485,7 @@ def bring_back(facts: PowerFacts) -> Step:
     if facts.is_back:
         return close(facts)
     if is_spent(facts):
-        return RequestReplacement() if facts.is_held_off else fail_attempt(facts, not_held_off(facts))
+        return ReplaceMachine() if facts.is_held_off else fail_attempt(facts, not_held_off(facts))
     if not isinstance(facts.host, Present):
         return fail_attempt(facts, not_held_off(facts))
     return _power_on(facts, facts.host.value)
@@ -491,7 +498,7 @@ def not_held_off(facts: PowerFacts) -> HoldReason:
             return PowerOffRequestLost(str(host))
         case Present(host):
             why = power_uncertainty(host)
-            return HostDoubtful(str(host), why) if why else HostOn(str(host))
+            return HostPowerUncertain(str(host), why) if why else HostOn(str(host))
         case _:
             held = facts.remediation.status.host
             return HostGone(str(held) if held else "it had")
@@ -504,9 +511,11 @@ def _power_on(facts: PowerFacts, host: HostFacts) -> Step:
         case Move.AWAIT_NODE:
             return _await(facts, _not_back(facts, host))
         case Move.AWAIT_ON:
-            return _await(facts, AwaitingOn(str(host), facts.power_on_within))
+            return _await(facts, WaitingForPowerOn(str(host), facts.power_on_within))
         case Move.AWAIT_POWER_STATE:
-            return _await(facts, HostDoubtful(str(host), power_uncertainty(host) or NotManaged(host.state)))
+            return _await(
+                facts, HostPowerUncertain(str(host), power_uncertainty(host) or NotManaged(host.state))
+            )
         case move:
             raise AssertionError(f"{move} is no move for a host that was off already")
 
@@ -519,12 +528,12 @@ def _not_back(facts: PowerFacts, host: HostFacts) -> HoldReason:
     status = facts.remediation.status
     match facts.node:
         case Present(NodeFacts(ready=ConditionStatus.TRUE, boot_id=boot)) if boot and boot == status.boot_id:
-            return BootOutlived(str(host), boot)
+            return PowerOffContradicted(str(host), boot)
         case _:
             return facts.not_back
 
 
-def _await(facts: PowerFacts, why: HoldReason) -> GiveUp | Hold:
+def _await(facts: PowerFacts, why: HoldReason) -> FailAttempt | Hold:
     return Hold(why) if facts.in_phase_for < facts.power_on_within else fail_attempt(facts, why)
 
 
@@ -536,7 +545,7 @@ def back_off(facts: PowerFacts) -> Step:
         return ClearPowerOff(held)
     failed = facts.remediation.status.retry_count
     remaining = pause_after(failed) - facts.in_phase_for
-    return Hold(BackingOff(remaining, failed)) if remaining > 0 else BeginAgain()
+    return Hold(BackingOff(remaining, failed)) if remaining > 0 else StartNextAttempt()
 
 
 def close(facts: PowerFacts) -> ClearPowerOff | Close:

@@ -1,10 +1,10 @@
-"""The power table: the next move of a power cycle, from six facts. Total, and small enough to read at once.
+"""The power table: the next move of a power cycle, from six facts. Total: one row covers each state.
 
-Seed 001 has four of the columns and 15 of their 16 rows. It lacked three more values: a power state that
-cannot be trusted, "this host was already cycled for this complaint" (without it a host is cycled forever),
-and "it was observed to go off after our request" (without it an old reading is taken for an answer).
+Seed 001 has four of the columns and 15 of their 16 rows. It lacks three more values: a power state that
+cannot be trusted; "this remediation has already cycled the host" (without it a host is cycled forever);
+and "observed to go off after the power-off request" (without it an old power state passes for a new one).
 
-`release` in a row is only a request: it must still pass the release gate.
+`RELEASE` in a row is only a request: it must still pass the release gate.
 """
 
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ ON, OFF, UNKNOWN = Power.ON, Power.OFF, Power.UNKNOWN
 
 
 class Move(StrEnum):
-    REQUEST_POWER_OFF = "place our hold"
-    AWAIT_OFF = "wait until it is off"
+    REQUEST_POWER_OFF = "request power-off"
+    AWAIT_OFF = "wait until the host is off"
     RELEASE = "release the node's workloads"
-    COUNT_CYCLED = "note that it was off"
-    CLEAR_POWER_OFF = "take our hold off"
-    AWAIT_ON = "wait until it is on"
+    COUNT_CYCLED = "record that the host was off"
+    CLEAR_POWER_OFF = "clear the power-off request"
+    AWAIT_ON = "wait until the host is on"
     AWAIT_NODE = "wait until the node is back"
-    AWAIT_POWER_STATE = "wait until its power can be seen"
+    AWAIT_POWER_STATE = "wait until the power state is known"
     NOTHING = "nothing"
 
 
@@ -35,15 +35,15 @@ class PowerState:
     node: bool
     """A Node exists whose workloads may need a release."""
     need: bool
-    """A remediation of it is requested."""
+    """A remediation needs the host off."""
     power: Power
     """The trusted power state."""
     hold: bool
     """Nodemend's power-off request is on the host."""
     cycled: bool
-    """It was off, and its workloads were released, for this complaint."""
+    """The host was off for this remediation, and the node's workloads were released, or there was no Node."""
     dated: bool
-    """It was observed to go off after Nodemend's power-off request."""
+    """The host was observed to go off after Nodemend's power-off request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,10 @@ class Row:
 
 
 TABLE: Final = (
-    # A remediation needs it off, and it has not been off for that remediation yet.
+    # A remediation needs the host off, and the host has not been off for that remediation yet.
     Row(
         Move.REQUEST_POWER_OFF,
-        "It runs, and nobody holds it for us yet.",
+        "The host is on, and it has no power-off request of this remediation yet.",
         need=True,
         cycled=False,
         hold=False,
@@ -82,8 +82,8 @@ TABLE: Final = (
     ),
     Row(
         Move.AWAIT_ON,
-        "It is off by somebody else's will. That cannot be dated, and going on it boots unfenced: so it is "
-        "held only once it is seen on.",
+        "The host is off, but not by this remediation's request. The time of that is unknown, and the host "
+        "can boot unfenced at any time, so power-off is requested only after the host has been observed on.",
         need=True,
         cycled=False,
         hold=False,
@@ -91,7 +91,7 @@ TABLE: Final = (
     ),
     Row(
         Move.AWAIT_POWER_STATE,
-        "Nobody can vouch for its power: a hold would be carried out at a moment that nobody knows.",
+        "The power state cannot be trusted, so metal3 could act on a power-off request at an unknown time.",
         need=True,
         cycled=False,
         hold=False,
@@ -99,7 +99,7 @@ TABLE: Final = (
     ),
     Row(
         Move.AWAIT_OFF,
-        "Asked for; off is what is seen, never what was asked.",
+        "Power-off is requested. The request is no proof: only an observed power state is.",
         need=True,
         cycled=False,
         hold=True,
@@ -107,7 +107,7 @@ TABLE: Final = (
     ),
     Row(
         Move.AWAIT_POWER_STATE,
-        "Asked for, and now nobody can see.",
+        "Power-off is requested, and the power state cannot be trusted now.",
         need=True,
         cycled=False,
         hold=True,
@@ -115,7 +115,7 @@ TABLE: Final = (
     ),
     Row(
         Move.RELEASE,
-        "Off since our hold: its workloads may go, by the release gate.",
+        "Off since the power-off request: the release gate decides about the node's workloads.",
         node=True,
         need=True,
         cycled=False,
@@ -125,7 +125,7 @@ TABLE: Final = (
     ),
     Row(
         Move.COUNT_CYCLED,
-        "Off since our hold, and no Node that holds workloads.",
+        "Off since the power-off request, and no Node exists whose workloads need a release.",
         node=False,
         need=True,
         cycled=False,
@@ -135,24 +135,24 @@ TABLE: Final = (
     ),
     Row(
         Move.CLEAR_POWER_OFF,
-        "Off, but perhaps from before our hold: it has to be seen on first.",
+        "Off, but possibly since before the power-off request: the host must be observed on first.",
         need=True,
         cycled=False,
         hold=True,
         power=(OFF,),
         dated=False,
     ),
-    # It has been off; it must now come back.
+    # The host has been off; it must now be powered on.
     Row(
         Move.CLEAR_POWER_OFF,
-        "It was off and its workloads are gone: power comes back.",
+        "The host was off and the node's workloads are released: power is restored.",
         need=True,
         cycled=True,
         hold=True,
     ),
     Row(
         Move.AWAIT_NODE,
-        "Power is back; the node has to come.",
+        "The host is on; its node is not back yet.",
         need=True,
         cycled=True,
         hold=False,
@@ -160,7 +160,7 @@ TABLE: Final = (
     ),
     Row(
         Move.AWAIT_ON,
-        "Our hold is gone; power has to come.",
+        "The power-off request is cleared; metal3 has not powered the host on yet.",
         need=True,
         cycled=True,
         hold=False,
@@ -168,20 +168,25 @@ TABLE: Final = (
     ),
     Row(
         Move.AWAIT_POWER_STATE,
-        "Our hold is gone; nobody can see whether power came.",
+        "The power-off request is cleared; the power state cannot be trusted.",
         need=True,
         cycled=True,
         hold=False,
         power=(UNKNOWN,),
     ),
-    # No remediation needs it any longer.
+    # No remediation needs the host off any longer.
     Row(
         Move.CLEAR_POWER_OFF,
-        "Nobody wants it off any more. What was begun to be released is released first.",
+        "No remediation needs the host off any longer. A release that has started is completed first.",
         need=False,
         hold=True,
     ),
-    Row(Move.NOTHING, "Nobody wants anything, and nothing of ours is on the host.", need=False, hold=False),
+    Row(
+        Move.NOTHING,
+        "No remediation needs the host off, and it has no power-off request of Nodemend.",
+        need=False,
+        hold=False,
+    ),
 )
 
 

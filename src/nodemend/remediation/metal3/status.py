@@ -6,37 +6,39 @@ from nodemend.api import condition_reasons, condition_types
 from nodemend.api.metal3_remediation import Metal3RemediationPhase, Metal3RemediationStatus
 from nodemend.remediation.metal3.model import (
     BackUp,
-    BeginAgain,
+    FailAttempt,
     ForgetBackup,
-    GiveUp,
-    NoteOff,
+    PreparePowerOff,
     RecordHostTarget,
-    RequestReplacement,
-    WantOff,
+    RecordOff,
+    ReplaceMachine,
+    StartNextAttempt,
 )
-from nodemend.safety.holds import Hold, HoldReason
-from nodemend.safety.host_holds import HostDoubtful
-from nodemend.safety.lifecycle import (
-    Close,
+from nodemend.remediation.status import (
     ConditionClaim,
-    ForgetEvidence,
-    ForgetTaint,
-    MarkReleased,
-    RecordEpoch,
-    RecordEvidence,
-    ReportRemaining,
     conditions_of,
     is_contradiction,
     is_unreported,
     names,
     report_contradiction,
 )
+from nodemend.safety.holds import Hold, HoldReason
+from nodemend.safety.host_power import HostPowerUncertain
+from nodemend.safety.lifecycle import (
+    Close,
+    ForgetEvidence,
+    ForgetTaint,
+    MarkReleased,
+    RecordEpoch,
+    RecordEvidence,
+    ReportRemaining,
+)
 
 StatusStep = (
     RecordEpoch
     | RecordHostTarget
-    | WantOff
-    | NoteOff
+    | PreparePowerOff
+    | RecordOff
     | RecordEvidence
     | BackUp
     | ForgetBackup
@@ -44,9 +46,9 @@ StatusStep = (
     | MarkReleased
     | ForgetTaint
     | ForgetEvidence
-    | GiveUp
-    | BeginAgain
-    | RequestReplacement
+    | FailAttempt
+    | StartNextAttempt
+    | ReplaceMachine
     | Close
     | Hold
 )
@@ -67,7 +69,7 @@ def after(
     if isinstance(step, RecordEpoch):
         return changed
     # Giving up has a reason, as a hold does.
-    held = Hold(step.why) if isinstance(step, GiveUp) else step
+    held = Hold(step.why) if isinstance(step, FailAttempt) else step
     twice = report_contradiction(held, released=status.released)
     said = (*_conditions(changed, _why(step)), *twice)
     return changed.but(conditions=conditions_of(status.conditions, said, generation=generation, now=now))
@@ -100,7 +102,7 @@ def _changed(
                 host=host,
                 **_NOT_SEEN,
             )
-        case WantOff(version, events):
+        case PreparePowerOff(version, events):
             seen_on = {**_NOT_SEEN, "seen_on_version": version, "power_off_events": events}
             return status.but(phase=Metal3RemediationPhase.POWER_OFF, message="", **seen_on)
         case RecordEvidence(evidence):
@@ -122,18 +124,18 @@ def _changed(
             twice = status.released and is_contradiction(reason, released=True)
             phase = Metal3RemediationPhase.CONTRADICTED if twice else status.phase
             return status.but(phase=phase, message=str(reason.explain()))
-        case NoteOff() | BackUp() | ForgetBackup() | ReportRemaining() | ForgetTaint():
+        case RecordOff() | BackUp() | ForgetBackup() | ReportRemaining() | ForgetTaint():
             return _noted(status, step)
-        case MarkReleased() | GiveUp() | BeginAgain() | RequestReplacement() | Close():
+        case MarkReleased() | FailAttempt() | StartNextAttempt() | ReplaceMachine() | Close():
             return _turned(status, step)
 
 
 def _noted(
-    status: Metal3RemediationStatus, step: NoteOff | BackUp | ForgetBackup | ReportRemaining | ForgetTaint
+    status: Metal3RemediationStatus, step: RecordOff | BackUp | ForgetBackup | ReportRemaining | ForgetTaint
 ) -> Metal3RemediationStatus:
     """Apply steps that record a single field."""
     match step:
-        case NoteOff(sighting):
+        case RecordOff(sighting):
             return status.but(seen_off=sighting)
         case BackUp(kept):
             return status.but(backup=kept)
@@ -146,7 +148,8 @@ def _noted(
 
 
 def _turned(
-    status: Metal3RemediationStatus, step: MarkReleased | GiveUp | BeginAgain | RequestReplacement | Close
+    status: Metal3RemediationStatus,
+    step: MarkReleased | FailAttempt | StartNextAttempt | ReplaceMachine | Close,
 ) -> Metal3RemediationStatus:
     """Apply steps that start another phase."""
     match step:
@@ -158,7 +161,7 @@ def _turned(
                 phase=Metal3RemediationPhase.POWER_ON,
                 message="",
             )
-        case GiveUp(why, permanent):
+        case FailAttempt(why, permanent):
             return status.but(
                 # No release may rest on it any longer, and the requester may escalate to another remedy.
                 evidence=None,
@@ -166,7 +169,7 @@ def _turned(
                 retry_count=status.retry_count + 1,
                 message=str(why.explain()),
             )
-        case BeginAgain():
+        case StartNextAttempt():
             return status.but(
                 phase=Metal3RemediationPhase.PENDING,
                 evidence=None,
@@ -175,10 +178,10 @@ def _turned(
                 message="",
                 **_NOT_SEEN,
             )
-        case RequestReplacement():
+        case ReplaceMachine():
             return status.but(phase=Metal3RemediationPhase.DELETING_MACHINE, message="")
         case Close(node_gone):
-            gone = "Its Machine is gone, as its owner was asked to replace it."
+            gone = "Its Machine is gone: its owner replaces it."
             message = gone if node_gone else "The node is back on a new boot."
             return status.but(phase=Metal3RemediationPhase.SUCCEEDED, backup=None, message=message)
 
@@ -186,7 +189,7 @@ def _turned(
 def _why(step: StatusStep) -> str:
     """Return the CamelCase reason for conditions and events."""
     match step:
-        case Hold(reason) | GiveUp(reason, _):
+        case Hold(reason) | FailAttempt(reason, _):
             return _reason_name(reason)
         case ForgetEvidence(why):
             return _reason_name(why) if why else condition_reasons.STOPPING
@@ -198,7 +201,7 @@ def _why(step: StatusStep) -> str:
 
 def _reason_name(reason: HoldReason) -> str:
     """Return the reason's name; for a doubtful host the doubt's, so that a new doubt counts as a change."""
-    return reason.problem.reason if isinstance(reason, HostDoubtful) else reason.reason
+    return reason.problem.reason if isinstance(reason, HostPowerUncertain) else reason.reason
 
 
 def _conditions(status: Metal3RemediationStatus, why: str) -> tuple[ConditionClaim, ...]:
@@ -212,17 +215,17 @@ def _conditions(status: Metal3RemediationStatus, why: str) -> tuple[ConditionCla
         Metal3RemediationPhase.RELEASE,
         Metal3RemediationPhase.DELETING_MACHINE,
     )
-    released = (
-        condition_reasons.POWER_GIVEN_BACK if status.released else condition_reasons.WAITING_FOR_EVIDENCE
+    released = condition_reasons.POWER_RESTORED if status.released else condition_reasons.WAITING_FOR_EVIDENCE
+    leaving = (
+        condition_reasons.WORKLOADS_LEAVING if status.evidence else condition_reasons.WAITING_FOR_EVIDENCE
     )
-    leaving = condition_reasons.LEAVING if status.evidence else condition_reasons.WAITING_FOR_EVIDENCE
     return (
         ConditionClaim(condition_types.PROCESSING, not over, why, status.message),
         ConditionClaim(condition_types.FENCED, fenced, condition_reasons.POWERED_OFF if fenced else released),
         ConditionClaim(
             condition_types.WORKLOAD_RELEASED,
             status.released,
-            condition_reasons.GONE if status.released else leaving,
+            condition_reasons.WORKLOADS_GONE if status.released else leaving,
         ),
         ConditionClaim(
             condition_types.SUCCEEDED,

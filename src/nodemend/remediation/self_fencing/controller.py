@@ -36,8 +36,6 @@ from nodemend.records.live_reads import (
     value_of,
 )
 from nodemend.remediation import writes
-from nodemend.remediation.events import EventText, RemediationEvents, RemediationSubject, spell_taint
-from nodemend.remediation.locks import held_by, is_ours, read_lock
 from nodemend.remediation.node_state import (
     NOT_ASKED,
     NodeReader,
@@ -45,25 +43,35 @@ from nodemend.remediation.node_state import (
     remediation_grounds_of,
     revocation,
 )
-from nodemend.remediation.reconciler import RECHECK_SOON, RemediationController, StepRecorder
+from nodemend.remediation.reconciler import (
+    RECHECK_SOON,
+    EventText,
+    RemediationController,
+    RemediationEvents,
+    RemediationSubject,
+    StepRecorder,
+    spell_taint,
+)
+from nodemend.remediation.self_fencing import holds as fencing_holds
 from nodemend.remediation.self_fencing.decide import (
-    BeginFencing,
-    NoteProgress,
     PlaceMarker,
+    RecordProgress,
     RecordProof,
+    RemoveMarker,
     SelfFacts,
+    StartFencing,
     Step,
-    TakeMarkerOff,
     decide,
 )
 from nodemend.remediation.self_fencing.status import after, tells
+from nodemend.remediation.status import says_contradicted
 from nodemend.remediation.switch_guard import GuardRequest, RemediatorGuard
+from nodemend.remediation.writes import held_by, is_ours, read_lock
 from nodemend.safety import lifecycle as steps
-from nodemend.safety import self_fencing_holds
+from nodemend.safety import time_proof
 from nodemend.safety.facts import Absent, LeaseFacts, PolicyFacts, Present, ReadResult, Unreadable
 from nodemend.safety.holds import Hold
-from nodemend.safety.lifecycle import LeaderTerm, says_contradicted
-from nodemend.safety.policies import is_pinned
+from nodemend.safety.lifecycle import LeaderTerm
 from nodemend.safety.switch_guard import RemediatorGuardFacts
 from nodemend.safety.time_proof import (
     DEFAULT_ASSUMPTIONS,
@@ -72,6 +80,7 @@ from nodemend.safety.time_proof import (
     SequenceHistory,
     contact_of,
     covered_until,
+    is_pinned,
 )
 from nodemend.telemetry import event_reasons, metric_labels
 from nodemend.telemetry.logging import Log
@@ -334,11 +343,11 @@ def request_for(inputs: SelfFencingInputs, step: Step, *, namespace: str, now: s
             return writes.take_lock(SELF_REMEDIATION, metadata, status.node_uid, inputs.lock, namespace)
         case steps.DropLock():
             return writes.drop_lock(inputs.lock)
-        case steps.Release() | steps.Untaint() | steps.RevokeRelease() | steps.ClearRevocation():
+        case steps.Release() | steps.RemoveTaint() | steps.RevokeRelease() | steps.ClearRevocation():
             return writes.write_node(inputs.node, step)
         case PlaceMarker(agent, marker):
             return write_marker(status.node_name, Precondition(agent.uid, agent.version), marker)
-        case TakeMarkerOff(agent):
+        case RemoveMarker(agent):
             return write_marker(status.node_name, Precondition(agent.uid, agent.version), None)
         case steps.NothingLeft():
             return None
@@ -383,10 +392,10 @@ class SelfFencingDriver:
         return request_for(inputs, step, namespace=self.system_namespace, now=now)
 
     def begins(self, inputs: SelfFencingInputs, step: Step) -> ReadResult[RemediatorGuardFacts] | None:
-        return inputs.facts.switch if isinstance(step, BeginFencing) else None
+        return inputs.facts.switch if isinstance(step, StartFencing) else None
 
     def wrote(self, inputs: SelfFencingInputs, step: Step, version: str) -> None:
-        if isinstance(step, NoteProgress):
+        if isinstance(step, RecordProgress):
             self.gatherer.counted(inputs, version)
 
     def refused(self, _remediation: SelfRemediation, _step: Step, _outcome: Refused) -> bool:
@@ -398,14 +407,14 @@ class SelfFencingDriver:
         A peer counts as covered only for seconds after each read, and no watch reports a new boot.
         """
         match hold.reason:
-            case self_fencing_holds.AccumulatingProof() | self_fencing_holds.NoTimeProof():
+            case fencing_holds.AccumulatingProof() | time_proof.NoTimeProof():
                 return RECHECK_SOON
             case _:
                 return None
 
 
 CONTROLLER: Final = metric_labels.SELF_REMEDIATION
-_ONLY_REPORTS = steps.RecordEpoch | steps.ReportRemaining | NoteProgress
+_ONLY_REPORTS = steps.RecordEpoch | steps.ReportRemaining | RecordProgress
 
 
 class SelfRemediationRecorder:
@@ -450,15 +459,15 @@ def _tell_fencing(remediation: SelfRemediation, step: Step) -> EventText | None:
     name = _node_of(remediation)
     match step:
         case PlaceMarker(_, marker):
-            said = f"Boot {marker.boot_id} of {name} is to end: nothing feeds its watchdog any more."
-            return EventText(event_reasons.SELF_FENCING_ASKED, said)
+            said = f"Boot {marker.boot_id} of {name} must end: its agent must stop feeding the watchdog."
+            return EventText(event_reasons.SELF_FENCING_REQUESTED, said)
         case RecordProof(_, evidence):
-            return EventText(event_reasons.BOOT_PROVEN_OVER, _vouched(name, evidence))
+            return EventText(event_reasons.BOOT_END_PROVEN, _vouched(name, evidence))
         case steps.RecordEvidence(evidence):
-            return EventText(event_reasons.NEW_BOOT_SEEN, _vouched(name, evidence))
-        case TakeMarkerOff():
-            said = f"The boot gate of {name} may open: nothing asks for its end any more."
-            return EventText(event_reasons.MARKER_TAKEN_OFF, said)
+            return EventText(event_reasons.NEW_BOOT_OBSERVED, _vouched(name, evidence))
+        case RemoveMarker():
+            said = f"The boot gate of {name} may open: the marker is removed."
+            return EventText(event_reasons.MARKER_REMOVED, said)
         case _:
             return None
 
@@ -478,10 +487,10 @@ def _tell_release(remediation: SelfRemediation, step: Step) -> EventText | None:
         case steps.MarkReleased(taint_stays):
             said = f"Nothing of the boot that is over is left on {name}.{spell_taint(taint_stays)}"
             return EventText(event_reasons.WORKLOADS_RELEASED, said)
-        case steps.Untaint(contradicted=True):
-            said = f"{name} speaks, although its boot is over. Its workloads may run twice."
+        case steps.RemoveTaint(contradicted=True):
+            said = f"{name} is alive although its boot was proven to be over. Its workloads may run twice."
             return EventText(event_reasons.NODE_CONTRADICTED_EVIDENCE, said)
-        case steps.Untaint():
+        case steps.RemoveTaint():
             said = f"{name} is marked out of service no longer."
             return EventText(event_reasons.OUT_OF_SERVICE_TAINT_REMOVED, said)
         case steps.Close(node_gone):

@@ -10,10 +10,10 @@ State machine of one SelfRemediation: its next step, computed from live reads al
 
 Every step is at most one write. After a crash between any two, `decide` continues from the resulting state.
 
-    AddFinalizer -> Stamp -> RecordTarget -> TakeLock -> BeginFencing -> PlaceMarker -> NoteMarker
-      -> NoteProgress ... -> RecordProof (E4), or RecordEvidence (E2)
+    AddFinalizer -> RecordEpoch -> RecordTarget -> TakeLock -> StartFencing -> PlaceMarker -> RecordMarker
+      -> RecordProgress ... -> RecordProof (E4), or RecordEvidence (E2)
       -> Release -> (hold until pods and volumes are gone) -> MarkReleased
-      -> Untaint -> ForgetTaint -> TakeMarkerOff -> (hold until Ready on a new boot) -> Close -> DropLock
+      -> RemoveTaint -> ForgetTaint -> RemoveMarker -> (hold until Ready on a new boot) -> Close -> DropLock
 
 The marker is removed last: while it is set, the boot gate of a node that comes back stays closed.
 """
@@ -32,17 +32,20 @@ from nodemend.api.self_remediation import (
     SelfRemediationPhase,
     SelfRemediationStatus,
 )
+from nodemend.remediation.self_fencing.holds import (
+    AccumulatingProof,
+    AgentReportForOther,
+    AgentReportInvalid,
+    BootGateUnreported,
+    NoAgent,
+    NoNode,
+    NoUsableWatchdog,
+    ProofContradicted,
+)
+from nodemend.remediation.status import BootUnknown, WaitingForNewBoot
 from nodemend.safety.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, ReadResult, Unreadable
 from nodemend.safety.guard import in_flight_guard
-from nodemend.safety.holds import (
-    BootUnknown,
-    CannotRead,
-    Hold,
-    KubeletActive,
-    NodeReady,
-    NoKubeletLease,
-    NotBackYet,
-)
+from nodemend.safety.holds import CannotRead, Hold, KubeletActive, NodeReady, NoKubeletLease
 from nodemend.safety.lifecycle import (
     OUR_TAINT,
     AddFinalizer,
@@ -60,10 +63,10 @@ from nodemend.safety.lifecycle import (
     RecordTarget,
     Release,
     RemainingWorkloads,
+    RemoveTaint,
     ReportRemaining,
     RevokeRelease,
     TakeLock,
-    Untaint,
     after_new_boot,
     await_eviction,
     begin,
@@ -77,17 +80,6 @@ from nodemend.safety.lifecycle import (
     was_contradicted,
 )
 from nodemend.safety.release import ReleaseTicket, open_gate
-from nodemend.safety.self_fencing_holds import (
-    AccumulatingProof,
-    AgentElsewhere,
-    AgentUnread,
-    BootGateUnreported,
-    NoAgent,
-    NoNode,
-    NothingResets,
-    NoTimeProof,
-    ProofContradicted,
-)
 from nodemend.safety.switch_guard import RemediatorGuardFacts, may_begin, may_go_on
 from nodemend.safety.time_proof import (
     DEFAULT_ASSUMPTIONS,
@@ -95,6 +87,7 @@ from nodemend.safety.time_proof import (
     Anchor,
     Assumptions,
     BootOver,
+    NoTimeProof,
     PeerObservation,
     PeerProof,
     Progress,
@@ -168,10 +161,10 @@ def kubelet_of(facts: SelfFacts, node: NodeFacts) -> LeaseFacts | Hold:
 
 
 @dataclass(frozen=True, slots=True)
-class BeginFencing:
+class StartFencing:
     """From here on other remediations count this one, and its marker may be on the Lease."""
 
-    step: ClassVar[str] = "BeginFencing"
+    step: ClassVar[str] = "StartFencing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,16 +177,16 @@ class PlaceMarker:
 
 
 @dataclass(frozen=True, slots=True)
-class NoteMarker:
+class RecordMarker:
     """Record that the marker was read on this version. Progress counted under another version is void."""
 
-    step: ClassVar[str] = "NoteMarker"
+    step: ClassVar[str] = "RecordMarker"
     agent: AgentFacts
 
 
 @dataclass(frozen=True, slots=True)
-class NoteProgress:
-    step: ClassVar[str] = "NoteProgress"
+class RecordProgress:
+    step: ClassVar[str] = "RecordProgress"
     progress: Progress
 
 
@@ -207,17 +200,17 @@ class RecordProof:
 
 
 @dataclass(frozen=True, slots=True)
-class TakeMarkerOff:
-    step: ClassVar[str] = "TakeMarkerOff"
+class RemoveMarker:
+    step: ClassVar[str] = "RemoveMarker"
     agent: AgentFacts
 
 
 StatusStep = (
     RecordEpoch
     | RecordTarget
-    | BeginFencing
-    | NoteMarker
-    | NoteProgress
+    | StartFencing
+    | RecordMarker
+    | RecordProgress
     | RecordProof
     | RecordEvidence
     | ReportRemaining
@@ -229,7 +222,7 @@ StatusStep = (
 )
 """Written to the remediation's own status."""
 
-MarkerStep = PlaceMarker | TakeMarkerOff
+MarkerStep = PlaceMarker | RemoveMarker
 """Written to the Lease of the node's agent."""
 
 Step = (
@@ -239,7 +232,7 @@ Step = (
     | TakeLock
     | DropLock
     | Release
-    | Untaint
+    | RemoveTaint
     | RevokeRelease
     | ClearRevocation
     | DropFinalizer
@@ -251,7 +244,7 @@ NOTED_EVERY: Final = 10.0
 """Interval in seconds at which progress is recorded; a change of leaders may lose this much."""
 
 
-def begin_fencing(facts: SelfFacts, node: NodeFacts) -> Step:
+def start_fencing(facts: SelfFacts, node: NodeFacts) -> Step:
     """Return the next step before fencing: nothing was requested of the node yet."""
     status = facts.remediation.status
     agent = agent_of(facts, node.name)
@@ -261,15 +254,15 @@ def begin_fencing(facts: SelfFacts, node: NodeFacts) -> Step:
     if isinstance(report, Hold):
         return report
     if report.boot_id != node.boot_id and not report.held_back:
-        return Hold(AgentElsewhere("boot", report.boot_id, node.boot_id))
+        return Hold(AgentReportForOther("boot", report.boot_id, node.boot_id))
     known = (status.node_uid, status.boot_id, status.hardware_id)
     if known != (node.uid, node.boot_id, node.hardware_id):
         return RecordTarget(node.uid, node.boot_id, node.name, node.hardware_id)
     if locked := take_lock(facts):
         return locked
     if report.watchdog.effective <= 0:
-        return Hold(NothingResets(node.name, report.watchdog.why or "it reports none"))
-    return may_begin(facts.switch) or BeginFencing()
+        return Hold(NoUsableWatchdog(node.name, report.watchdog.why or "it reports none"))
+    return may_begin(facts.switch) or StartFencing()
 
 
 def fence(facts: SelfFacts, node: NodeFacts) -> Step:
@@ -292,7 +285,7 @@ def fence(facts: SelfFacts, node: NodeFacts) -> Step:
     if report.boot_id != status.boot_id and marked:
         return RecordEvidence(_new_boot(facts, report.boot_id, "its agent"))
     if report.boot_id != status.boot_id and not report.held_back:
-        return Hold(AgentElsewhere("boot", report.boot_id, node.boot_id))
+        return Hold(AgentReportForOther("boot", report.boot_id, node.boot_id))
     if not marked:
         # Also while a boot gate holds back a new boot: the gate opens only by a write to this version of the
         # Lease, and never under a marker. The workloads of the node can then be released.
@@ -306,7 +299,7 @@ def fence(facts: SelfFacts, node: NodeFacts) -> Step:
         )
         return may_go_on(facts.switch) or PlaceMarker(agent, marker)
     if status.marked is None or (status.marked.uid, status.marked.version) != (agent.uid, agent.version):
-        return NoteMarker(agent)
+        return RecordMarker(agent)
     if status.contradicted:
         return Hold(ProofContradicted(status.boot_id))
     return _prove(facts, node, report)
@@ -314,9 +307,9 @@ def fence(facts: SelfFacts, node: NodeFacts) -> Step:
 
 def _report_on(agent: AgentFacts, node: NodeFacts) -> AgentReport | Hold:
     if agent.report is None:
-        return Hold(AgentUnread(node.name, agent.problem))
+        return Hold(AgentReportInvalid(node.name, agent.problem))
     if agent.report.node_uid != node.uid:
-        return Hold(AgentElsewhere("node", agent.report.node_uid, node.uid))
+        return Hold(AgentReportForOther("node", agent.report.node_uid, node.uid))
     return agent.report
 
 
@@ -342,7 +335,7 @@ def _prove(facts: SelfFacts, node: NodeFacts, report: AgentReport) -> Step:
     if held is not None and not isinstance(held, Hold):
         return held
     if facts.passed >= NOTED_EVERY or _anchors_of(progress, status):
-        return NoteProgress(progress)
+        return RecordProgress(progress)
     return held or Hold(AccumulatingProof(progress.seconds, progress.needed, progress.covered, len(peers)))
 
 
@@ -455,7 +448,7 @@ def evaluate_end(
         return lease
     report = agent.report
     if report is None:
-        return Hold(AgentUnread(node.name, agent.problem))
+        return Hold(AgentReportInvalid(node.name, agent.problem))
     heard = speaks(lease, node, recorded)
     if _is_up(report, recorded):
         return NodeRejoined() if heard else _evaluate_new_boot(facts, node, agent, report)
@@ -510,7 +503,7 @@ def decide(facts: SelfFacts) -> Step:
         case Absent() if status.node_uid == "":
             return Hold(NoNode(facts.remediation.metadata.name))
         case Present() | Absent():
-            return _take_marker_off(facts) or Close(node_gone=True)
+            return _remove_marker(facts) or Close(node_gone=True)
 
 
 def _pursue(facts: SelfFacts, node: NodeFacts) -> Step:
@@ -521,7 +514,7 @@ def _pursue(facts: SelfFacts, node: NodeFacts) -> Step:
         return _use(facts, node, status.evidence)
     if node.boot_id == "":
         return Hold(BootUnknown(node.name))
-    return begin_fencing(facts, node) if status.phase is SelfRemediationPhase.PENDING else fence(facts, node)
+    return start_fencing(facts, node) if status.phase is SelfRemediationPhase.PENDING else fence(facts, node)
 
 
 def _use(facts: SelfFacts, node: NodeFacts, evidence: Evidence) -> Step:
@@ -540,19 +533,19 @@ def _use(facts: SelfFacts, node: NodeFacts, evidence: Evidence) -> Step:
 def _recover(facts: SelfFacts, node: NodeFacts) -> Step:
     status = facts.remediation.status
     if OUR_TAINT in node.taints:
-        return Untaint(node)
+        return RemoveTaint(node)
     if status.tainted:
         return ForgetTaint()
     if has_revocation(facts):
         return ClearRevocation(node)
-    if kept := _take_marker_off(facts):
+    if kept := _remove_marker(facts):
         return kept
     if node.ready is not ConditionStatus.TRUE:
-        return Hold(NotBackYet(node.name))
+        return Hold(WaitingForNewBoot(node.name))
     if node.boot_id != status.boot_id:
         return Close(node_gone=False)
     by_time = status.evidence is not None and status.evidence.class_ == "E4"
-    return Hold(ProofContradicted(status.boot_id) if by_time else NotBackYet(node.name))
+    return Hold(ProofContradicted(status.boot_id) if by_time else WaitingForNewBoot(node.name))
 
 
 def _end(facts: SelfFacts) -> Step:
@@ -560,10 +553,10 @@ def _end(facts: SelfFacts) -> Step:
 
     The Node is cleaned up before the marker: no gate may open while a release write is still in flight.
     """
-    return leave_node(facts) or _take_marker_off(facts) or drop_lock_then(facts, DropFinalizer())
+    return leave_node(facts) or _remove_marker(facts) or drop_lock_then(facts, DropFinalizer())
 
 
-def _take_marker_off(facts: SelfFacts) -> TakeMarkerOff | Hold | None:
+def _remove_marker(facts: SelfFacts) -> RemoveMarker | Hold | None:
     """Return the removal of this remediation's marker; None if it is not on the Lease.
 
     Before fencing begins no marker can exist.
@@ -574,6 +567,6 @@ def _take_marker_off(facts: SelfFacts) -> TakeMarkerOff | Hold | None:
         case Unreadable(why):
             return Hold(CannotRead("the agent's Lease", why))
         case Present(agent) if facts.is_ours(agent):
-            return TakeMarkerOff(agent)
+            return RemoveMarker(agent)
         case Present() | Absent():
             return None

@@ -35,7 +35,7 @@ from nodemend.records.live_reads import LiveReader, UnchangedTimer, node_facts, 
 from nodemend.records.node import NodeRecord
 from nodemend.safety.facts import Absent, Present, Unreadable
 from nodemend.safety.lifecycle import OUR_TAINT
-from nodemend.safety.policies import is_pinned
+from nodemend.safety.time_proof import is_pinned
 
 W = TypeVar("W", bound=Wire)
 T = TypeVar("T")

@@ -5,17 +5,25 @@ from typing import Final, assert_never
 from nodemend.api import condition_reasons, condition_types
 from nodemend.api.self_remediation import MarkedLease, SelfRemediationPhase, SelfRemediationStatus
 from nodemend.remediation.self_fencing.decide import (
-    BeginFencing,
-    NoteMarker,
-    NoteProgress,
+    RecordMarker,
+    RecordProgress,
     RecordProof,
+    StartFencing,
     StatusStep,
     proven_peers,
+)
+from nodemend.remediation.self_fencing.holds import AccumulatingProof, ProofContradicted
+from nodemend.remediation.status import (
+    ConditionClaim,
+    conditions_of,
+    is_contradiction,
+    is_unreported,
+    names,
+    report_contradiction,
 )
 from nodemend.safety.holds import Hold
 from nodemend.safety.lifecycle import (
     Close,
-    ConditionClaim,
     ForgetEvidence,
     ForgetTaint,
     MarkReleased,
@@ -23,16 +31,10 @@ from nodemend.safety.lifecycle import (
     RecordEvidence,
     RecordTarget,
     ReportRemaining,
-    conditions_of,
-    is_contradiction,
-    is_unreported,
-    names,
-    report_contradiction,
 )
-from nodemend.safety.self_fencing_holds import AccumulatingProof, ProofContradicted
 from nodemend.safety.time_proof import Progress
 
-_Fencing = RecordTarget | BeginFencing | NoteMarker | NoteProgress | RecordProof | RecordEvidence
+_Fencing = RecordTarget | StartFencing | RecordMarker | RecordProgress | RecordProof | RecordEvidence
 """Steps on the way to evidence."""
 
 _NOTHING_PROVEN: Final = {"proven": (), "proven_seconds": 0, "safe_time_seconds": 0}
@@ -95,12 +97,12 @@ def _fenced(status: SelfRemediationStatus, step: _Fencing) -> SelfRemediationSta
     match step:
         case RecordTarget(node_uid, boot_id, name, hardware_id):
             return status.but(node_name=name, node_uid=node_uid, boot_id=boot_id, hardware_id=hardware_id)
-        case BeginFencing():
+        case StartFencing():
             return status.but(phase=SelfRemediationPhase.FENCING, message="")
-        case NoteMarker(agent):
+        case RecordMarker(agent):
             marked = MarkedLease(uid=agent.uid, version=agent.version)
             return status.but(marked=marked, message="", **_NOTHING_PROVEN)
-        case NoteProgress(progress):
+        case RecordProgress(progress):
             return _proven(status, progress).but(message=str(_proof_progress(progress).explain()))
         case RecordProof(progress, evidence):
             return _proof_complete(_proven(status, progress).but(evidence=evidence))
@@ -142,7 +144,7 @@ def _why(step: StatusStep) -> str:
     match step:
         case Hold(reason):
             return reason.reason
-        case NoteProgress():
+        case RecordProgress():
             return AccumulatingProof.reason
         case ForgetEvidence(why):
             return why.reason if why else condition_reasons.STOPPING
@@ -158,17 +160,19 @@ def _conditions(status: SelfRemediationStatus, why: str) -> tuple[ConditionClaim
     Succeeded is Unknown until the end: False would mean to requesters that it failed.
     """
     over = status.phase is SelfRemediationPhase.SUCCEEDED
-    waiting = condition_reasons.MARKED if status.marked else condition_reasons.WAITING_FOR_MARKER
+    waiting = condition_reasons.MARKER_PLACED if status.marked else condition_reasons.WAITING_FOR_MARKER
     by = {"E2": condition_reasons.NEW_BOOT, "E4": condition_reasons.PROVEN_BY_TIME}
     fenced = by.get(status.evidence.class_, condition_reasons.EVIDENCE) if status.evidence else waiting
-    leaving = condition_reasons.LEAVING if status.evidence else condition_reasons.WAITING_FOR_EVIDENCE
+    leaving = (
+        condition_reasons.WORKLOADS_LEAVING if status.evidence else condition_reasons.WAITING_FOR_EVIDENCE
+    )
     return (
         ConditionClaim(condition_types.PROCESSING, not over, why, status.message),
         ConditionClaim(condition_types.FENCED, status.evidence is not None, fenced),
         ConditionClaim(
             condition_types.WORKLOAD_RELEASED,
             status.released,
-            condition_reasons.GONE if status.released else leaving,
+            condition_reasons.WORKLOADS_GONE if status.released else leaving,
         ),
         ConditionClaim(
             condition_types.SUCCEEDED, True if over else None, why if over else condition_reasons.IN_PROGRESS

@@ -29,7 +29,7 @@ def test_what_is_promised_is_enough(feed_lease: float, effective: float) -> None
 
 @pytest.mark.attack("V3")
 @pytest.mark.parametrize(("feed_lease", "effective"), [(35.001, 10.0), (35.0, 10.001)])
-def test_a_feeder_that_keeps_more_than_its_lease_says_is_not_fed_by_a_look(
+def test_a_feeder_that_keeps_more_than_its_lease_is_not_fed_by_an_api_check(
     feed_lease: float, effective: float
 ) -> None:
     assert "promises" in promises_less(lease(), "this boot", feed_lease, effective)
@@ -48,5 +48,5 @@ def test_a_report_whose_times_cannot_be_read_promises_less() -> None:
         {"kind": "Lease", "metadata": {"name": "n1"}},
     ],
 )
-def test_where_nothing_is_promised_for_this_boot_there_is_nothing_to_keep(nothing: dict[str, object]) -> None:
+def test_without_a_promise_for_this_boot_there_is_nothing_to_keep(nothing: dict[str, object]) -> None:
     assert promises_less(nothing, "this boot", 350.0, 100.0) == ""

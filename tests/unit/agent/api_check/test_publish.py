@@ -143,7 +143,7 @@ def published(server: Server, wanted: DesiredLease = WANTED) -> tuple[int, str]:
 EARLIER = {"nodeUID": "uid-1", "bootID": "boot-1", "sequence": 41, "acknowledged": 40}
 
 
-def test_where_nothing_stands_a_lease_is_placed_as_the_agent_s() -> None:
+def test_a_missing_lease_is_created_as_the_agent_s() -> None:
     server = Server()
 
     assert published(server) == (exit_codes.CLEAN, "")
@@ -171,7 +171,7 @@ def test_after_an_earlier_boot_the_numbers_go_on() -> None:
     assert (server.report.boot_id, server.report.sequence, server.report.steady_since) == ("boot-2", 42, 42)
 
 
-def test_a_marker_for_an_earlier_boot_stays_and_this_boot_is_published_all_the_same() -> None:
+def test_a_marker_for_an_earlier_boot_stays_and_this_boot_is_still_published() -> None:
     server = Server()
     server.put(EARLIER, marker="boot-1")
 
@@ -213,7 +213,7 @@ def test_a_marker_for_this_boot_is_an_answer_and_nothing_is_written() -> None:
     assert server.asked == ["GET n1"]
 
 
-def test_what_is_published_is_only_looked_at_the_next_time() -> None:
+def test_the_next_api_check_only_reads_what_is_published() -> None:
     server = Server()
     published(server)
     server.asked.clear()
@@ -224,7 +224,7 @@ def test_what_is_published_is_only_looked_at_the_next_time() -> None:
     assert published(server) == (exit_codes.MARKED, "")
 
 
-def test_a_watchdog_that_is_armed_later_is_published_then_and_other_reasons_are_no_news() -> None:
+def test_a_later_armed_watchdog_is_published_then_and_other_reasons_are_not() -> None:
     server = Server()
     waiting = DesiredLease("n1", "boot-2", WAITING, 35.0, "1.0", "2026-01-01T00:00:00")
     published(server, waiting)
@@ -240,14 +240,14 @@ def test_a_watchdog_that_is_armed_later_is_published_then_and_other_reasons_are_
     assert server.report.watchdog.class_ == "hardware"
 
 
-def test_that_a_gate_holds_it_back_is_published_and_so_is_that_it_does_no_longer() -> None:
+def test_a_closed_gate_is_published_and_so_is_its_opening() -> None:
     """Only this write opens the gate, so a marker that was set before it is noticed."""
     server = Server()
     reset = ResetRecord("boot-1", "starving", 1000, 10 * SECOND, 20 * SECOND)
     held = DesiredLease("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:00:00", "three resets", reset)
     published(server, held)
     assert server.report.held_back == "three resets"
-    assert server.report.last_reset == LastReset(boot_id="boot-1", condemned=False, lived_on=10.0)
+    assert server.report.last_reset == LastReset(boot_id="boot-1", fence_requested=False, lived_on=10.0)
 
     server.asked.clear()
     assert published(server, held) == (exit_codes.CLEAN, "")
@@ -257,7 +257,7 @@ def test_that_a_gate_holds_it_back_is_published_and_so_is_that_it_does_no_longer
     assert server.report.held_back == "three resets"
 
 
-def test_what_the_agent_of_this_boot_says_is_not_written_over() -> None:
+def test_the_report_of_this_boot_s_agent_is_not_overwritten() -> None:
     server = Server()
     server.put({**EARLIER, "bootID": "boot-2", "watchdog": {"class": "software"}})
 
@@ -265,13 +265,13 @@ def test_what_the_agent_of_this_boot_says_is_not_written_over() -> None:
     assert server.asked == ["GET n1"]
 
 
-def test_the_agent_goes_on_from_what_the_gate_has_published() -> None:
+def test_the_agent_continues_from_the_gate_s_publication() -> None:
     server = Server()
     published(server)
     who = AgentIdentity(
         node_uid="uid-1", boot_id="boot-2", watchdog=server.report.watchdog, longest_lease=35.0
     )
-    memory, renewal = AgentState(conduct=ActiveTerms()).take_up(who, server.report).renew(who, 100.0)
+    memory, renewal = AgentState(active_terms=ActiveTerms()).take_up(who, server.report).renew(who, 100.0)
 
     assert (renewal.report.sequence, renewal.report.peers, memory.number) == (2, ((),), 2)
     assert renewal.report.feed_lease == server.report.feed_lease == RenewalPace().feed_lease
@@ -289,14 +289,14 @@ def test_without_a_pod_of_the_agent_nothing_can_be_published() -> None:
         assert "no agent's pod" in why
 
 
-def test_without_a_pod_but_also_without_a_lease_nobody_was_promised_anything() -> None:
+def test_without_a_pod_and_a_lease_nothing_was_promised() -> None:
     server = Server()
     server.pods = []
 
     assert published(server)[0] == exit_codes.ABSENT
 
 
-def test_without_a_node_there_is_nobody_whose_boot_could_be_published() -> None:
+def test_without_a_node_there_is_no_boot_to_publish() -> None:
     server = Server()
     server.put(EARLIER)
     server.pods, server.node = [], False
@@ -317,7 +317,7 @@ def test_a_token_of_another_node_is_not_used() -> None:
     assert "agent: PATCH" not in server.asked
 
 
-def test_who_always_comes_second_gives_up_for_now() -> None:
+def test_a_gate_that_always_loses_the_write_conflict_stops_for_now() -> None:
     server = Server()
     server.put(EARLIER)
 
@@ -326,14 +326,14 @@ def test_who_always_comes_second_gives_up_for_now() -> None:
         return server.as_agent(shown)
 
     code, why = Publisher(WANTED, server.as_node, busy).publish()
-    assert (code, why) == (exit_codes.FAILED, "somebody else writes the Lease all the time")
+    assert (code, why) == (exit_codes.FAILED, "another client writes the Lease all the time")
 
 
 STOPPED_REPORT = {**EARLIER, "watchdog": {"class": "unsupported", "why": STOPPED_GRACEFULLY}}
 
 
 @pytest.mark.attack("V10")
-def test_where_the_agent_stood_down_and_none_is_there_any_more_that_is_told() -> None:
+def test_a_gracefully_stopped_agent_that_is_gone_is_reported() -> None:
     server = Server()
     server.pods = []
     server.put(STOPPED_REPORT)
@@ -351,7 +351,7 @@ def test_where_the_agent_stood_down_and_none_is_there_any_more_that_is_told() ->
         {**EARLIER, "watchdog": "unsupported"},
     ],
 )
-def test_an_agent_that_said_anything_else_has_not_stood_down(report: dict[str, Any]) -> None:
+def test_an_agent_with_any_other_report_did_not_stop_gracefully(report: dict[str, Any]) -> None:
     server = Server()
     server.pods = []
     server.put(report)
@@ -359,7 +359,7 @@ def test_an_agent_that_said_anything_else_has_not_stood_down(report: dict[str, A
 
 
 @pytest.mark.attack("V10")
-def test_a_marker_stands_above_that() -> None:
+def test_a_marker_overrides_a_graceful_stop() -> None:
     for boot, code in (("boot-1", exit_codes.MARKED_FOR_ANOTHER_BOOT), ("boot-2", exit_codes.MARKED)):
         server = Server()
         server.pods = []
@@ -371,7 +371,7 @@ def test_a_marker_stands_above_that() -> None:
 @pytest.mark.parametrize(
     "lost", [TimeoutError("no reply"), http.client.RemoteDisconnected("gone"), ValueError()]
 )
-def test_a_marker_that_was_seen_is_told_though_the_answer_to_it_may_be_lost(lost: Exception) -> None:
+def test_an_observed_marker_is_reported_even_if_its_acknowledgement_may_be_lost(lost: Exception) -> None:
     """The write may have been applied, and its reader then takes the gate for closed."""
     server = Server()
     server.put(EARLIER, marker="boot-1", epoch=4)
@@ -389,7 +389,7 @@ def test_a_marker_that_was_seen_is_told_though_the_answer_to_it_may_be_lost(lost
 
 
 @pytest.mark.attack("V10")
-def test_a_refusal_in_a_cluster_without_our_kinds_is_that_of_an_uninstalled_nodemend() -> None:
+def test_a_refusal_in_a_cluster_without_nodemend_s_kinds_means_not_installed() -> None:
     server = Server()
     server.put(EARLIER, marker="boot-1")
     server.readable = False
@@ -411,7 +411,7 @@ def test_a_refusal_in_a_cluster_without_our_kinds_is_that_of_an_uninstalled_node
 @pytest.mark.attack("V10")
 @pytest.mark.parametrize("at", ["leases/n1", "readyz", "nodes/n1", "nodemend.io"])
 @pytest.mark.parametrize("status", [429, 500, 503, 504])
-def test_a_server_that_cannot_tell_now_has_told_nothing(at: str, status: int) -> None:
+def test_a_server_that_cannot_answer_now_has_reported_nothing(at: str, status: int) -> None:
     server = Server()
     server.readable = server.installed = False
 

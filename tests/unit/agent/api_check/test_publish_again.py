@@ -29,7 +29,7 @@ def refusing(server: Server, status: int, *, applied: bool) -> Callable[[str], A
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 500, 503, 504])
-def test_a_gate_that_is_started_again_still_tells_of_the_marker_though_its_next_report_is_refused(
+def test_a_restarted_gate_still_reports_the_marker_even_if_its_next_report_is_refused(
     status: int,
 ) -> None:
     """The answer is already on the Lease, so the manager may release on it."""
@@ -45,7 +45,7 @@ def test_a_gate_that_is_started_again_still_tells_of_the_marker_though_its_next_
     assert code == exit_codes.MARKED_FOR_ANOTHER_BOOT
 
 
-def test_a_marker_is_told_though_the_first_answer_to_it_is_applied_and_refused() -> None:
+def test_a_marker_is_reported_even_if_the_first_acknowledgement_is_applied_and_refused() -> None:
     """A 504 whose write was applied."""
     server = Server()
     server.put(EARLIER, marker="boot-1", epoch=4)
@@ -54,7 +54,7 @@ def test_a_marker_is_told_though_the_first_answer_to_it_is_applied_and_refused()
     assert isinstance(evaluate_gate(CheckNow(), code, asked=GateOptions(by_person=True)), GateClosed)
 
 
-def test_a_marker_is_told_though_somebody_else_writes_all_the_time() -> None:
+def test_a_marker_is_reported_even_if_another_writer_writes_all_the_time() -> None:
     server = Server()
     server.put(EARLIER, marker="boot-1", epoch=4)
     code, _ = Publisher(WANTED, server.as_node, refusing(server, 409, applied=False)).publish()
@@ -62,7 +62,7 @@ def test_a_marker_is_told_though_somebody_else_writes_all_the_time() -> None:
 
 
 @pytest.mark.parametrize("gone", [True, False], ids=["gone", "being deleted"])
-def test_a_gate_whose_boot_is_published_opens_a_minute_later_though_the_agent_s_pod_is_gone(
+def test_a_published_gate_opens_after_a_minute_even_without_the_agent_s_pod(
     gone: bool,
 ) -> None:
     """Decision 47: "no marker, and this boot already on it: opens".

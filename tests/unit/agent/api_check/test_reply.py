@@ -73,7 +73,7 @@ def test_anything_else_is_no_answer(status: int, body: object) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", json.dumps(lease()).encode()[:-3], b"\xff\xfe"])
-def test_what_is_cut_or_no_json_is_no_answer(body: bytes) -> None:
+def test_a_truncated_or_invalid_json_reply_is_no_answer(body: bytes) -> None:
     assert isinstance(evaluate_reply(200, body, "n1", "this boot"), UnclearReply)
 
 
@@ -94,11 +94,11 @@ def test_every_answer_has_its_own_code() -> None:
 
 
 @pytest.mark.parametrize("annotations", [[], "", "a", 0, False, [MARKER], 1.5])
-def test_annotations_that_are_none_do_not_show_that_there_is_no_marker(annotations: object) -> None:
+def test_invalid_annotations_do_not_prove_that_there_is_no_marker(annotations: object) -> None:
     body = {"kind": "Lease", "metadata": {"name": "n1", "annotations": annotations}}
 
     assert evaluate_reply(200, json.dumps(body).encode(), "n1", "this boot") == UnclearReply(
-        "annotations that are none"
+        "annotations that are not an object"
     )
 
 
@@ -109,7 +109,7 @@ def test_nor_does_a_marker_that_is_no_text(marker: object) -> None:
     assert isinstance(evaluate_reply(200, json.dumps(body).encode(), "n1", "this boot"), UnclearReply)
 
 
-def test_what_is_nested_too_deeply_is_no_answer() -> None:
+def test_a_too_deeply_nested_reply_is_no_answer() -> None:
     deep = "[" * 100_000
     assert isinstance(evaluate_reply(200, deep.encode(), "n1", "this boot"), UnclearReply)
     marked = json.dumps(lease({MARKER: deep})).encode()

@@ -22,19 +22,19 @@ from nodemend.protocol.self_resets import MayStart, StaysGated
 ARMED = {"boot": "this boot", "state": "armed", "last-ping": "100", "effective": "10"}
 
 
-def test_a_look_counts_once_the_watchdog_is_fed() -> None:
+def test_the_gate_checks_the_api_once_the_watchdog_is_fed() -> None:
     assert evaluate_feeder(ARMED, "this boot", 109) == CheckNow()
 
 
 @pytest.mark.parametrize(
     ("status", "now", "why"),
     [
-        ({}, 101, "the feeder has not told anything in this boot"),
-        (ARMED | {"boot": "another"}, 101, "the feeder has not told anything in this boot"),
-        (ARMED | {"state": "waiting"}, 101, "the feeder is waiting: no reason told"),
+        ({}, 101, "the feeder has not reported anything in this boot"),
+        (ARMED | {"boot": "another"}, 101, "the feeder has not reported anything in this boot"),
+        (ARMED | {"state": "waiting"}, 101, "the feeder is waiting: no reason reported"),
         (ARMED | {"state": "starving", "why": "a gap"}, 101, "the feeder is starving: a gap"),
-        (ARMED | {"last-ping": "-"}, 101, "the feeder does not tell when it fed last"),
-        ({"boot": "this boot", "state": "armed"}, 101, "the feeder does not tell when it fed last"),
+        (ARMED | {"last-ping": "-"}, 101, "the feeder does not report when it last fed"),
+        ({"boot": "this boot", "state": "armed"}, 101, "the feeder does not report when it last fed"),
         (ARMED, 110, "the feeder was armed, and has not fed for long"),
         (ARMED, 99, "the feeder was armed, and has not fed for long"),
     ],
@@ -54,35 +54,35 @@ def test_otherwise_it_is_closed(status: dict[str, str], now: int, why: str) -> N
         (-14, False),
     ],
 )
-def test_it_opens_after_a_look_without_any_marker(code: int, opens: bool) -> None:
+def test_it_opens_after_an_api_check_without_any_marker(code: int, opens: bool) -> None:
     assert isinstance(evaluate_check(code), GateOpen if opens else GateClosed)
 
 
-def test_without_a_node_it_opens_and_says_that_nothing_was_published() -> None:
+def test_without_a_node_it_opens_and_reports_that_nothing_was_published() -> None:
     assert evaluate_check(exit_codes.NO_NODE) == GateOpen("there is no such Node")
 
 
 @pytest.mark.parametrize("code", [exit_codes.CLEAN, exit_codes.ABSENT, exit_codes.NO_NODE])
-def test_no_look_opens_it_before_the_watchdog_is_fed(code: int) -> None:
+def test_no_api_check_opens_it_before_the_watchdog_is_fed(code: int) -> None:
     assert evaluate_gate(GateClosed("the feeder is waiting"), code) == GateClosed("the feeder is waiting")
     assert isinstance(evaluate_gate(CheckNow(), code), GateOpen)
 
 
-def test_a_marker_is_told_as_the_reason_why_the_feeder_waits() -> None:
+def test_a_marker_is_reported_as_the_reason_why_the_feeder_waits() -> None:
     assert evaluate_gate(GateClosed("waiting"), exit_codes.MARKED_FOR_ANOTHER_BOOT) == GateClosed(
         "an earlier boot was marked, and its remediation is not done"
     )
 
 
-def test_after_too_many_resets_it_waits_for_a_person() -> None:
+def test_after_too_many_resets_it_waits_for_an_operator() -> None:
     why = hold_back(StaysGated(3, 3600.0), "quiet splash")
 
-    assert why == "it has reset itself 3 times within 60 minutes: somebody should look"
+    assert why == "it has reset itself 3 times within 60 minutes: an operator must check it"
     assert hold_back(MayStart(2), "quiet") == ""
     assert hold_back(StaysGated(3, 3600.0), f"quiet {FORGET}\n") == ""
 
 
-def test_who_waits_is_told_what_else_stands_in_the_way_first() -> None:
+def test_the_gate_reports_its_blockers_in_a_fixed_order() -> None:
     assert evaluate_gate(CheckNow(), exit_codes.CLEAN, "three resets") == GateClosed("three resets")
     assert evaluate_gate(GateClosed("waiting"), exit_codes.CLEAN, "three resets") == GateClosed("waiting")
     assert evaluate_gate(CheckNow(), exit_codes.MARKED, "three resets") == evaluate_check(exit_codes.MARKED)
@@ -96,7 +96,7 @@ MARKS = (exit_codes.MARKED, exit_codes.MARKED_FOR_DRILL, exit_codes.MARKED_FOR_A
 
 @pytest.mark.attack("V5")
 @pytest.mark.parametrize("asked", [PERSON, FIRST])
-def test_without_a_look_it_opens_unguarded_for_a_person_and_for_a_machine_that_was_no_node_yet(
+def test_without_an_api_check_it_opens_unguarded_for_an_operator_and_an_unjoined_machine(
     asked: GateOptions,
 ) -> None:
     assert evaluate_gate(WAITS, exit_codes.FAILED) == WAITS
@@ -108,7 +108,7 @@ def test_without_a_look_it_opens_unguarded_for_a_person_and_for_a_machine_that_w
 @pytest.mark.attack("V5", "V10")
 @pytest.mark.parametrize("asked", [PERSON, FIRST, GateOptions()])
 @pytest.mark.parametrize("mark", MARKS)
-def test_nobody_opens_it_under_a_marker(asked: GateOptions, mark: int) -> None:
+def test_the_gate_never_opens_under_a_marker(asked: GateOptions, mark: int) -> None:
     for feeder in (WAITS, CheckNow()):
         assert evaluate_gate(feeder, mark, asked=asked) == evaluate_check(mark)
         assert isinstance(evaluate_gate(feeder, mark, "three resets", asked), GateClosed)
@@ -116,7 +116,7 @@ def test_nobody_opens_it_under_a_marker(asked: GateOptions, mark: int) -> None:
 
 @pytest.mark.attack("V10")
 @pytest.mark.parametrize("code", [exit_codes.STOPPED_GRACEFULLY, exit_codes.UNINSTALLED])
-def test_it_opens_unguarded_where_nobody_relies_on_it_any_more(code: int) -> None:
+def test_it_opens_unguarded_if_no_component_relies_on_it_any_longer(code: int) -> None:
     for feeder in (WAITS, CheckNow()):
         found = evaluate_gate(feeder, code)
         assert isinstance(found, GateOpen)
@@ -125,7 +125,7 @@ def test_it_opens_unguarded_where_nobody_relies_on_it_any_more(code: int) -> Non
 
 @pytest.mark.attack("V5")
 @pytest.mark.parametrize("asked", [GateOptions(by_person=True), GateOptions(first_boot=True)])
-def test_after_a_look_that_answered_a_marker_nobody_opens_it_without_another_look(asked: GateOptions) -> None:
+def test_after_an_api_check_that_acknowledged_a_marker_only_another_one_opens_it(asked: GateOptions) -> None:
     """The writer of the marker has read that the gate stays closed, and may have released the node's pods."""
     answered = GateOptions(asked.by_person, asked.first_boot, answered=True)
     for feeder in (WAITS, CheckNow()):
@@ -134,12 +134,12 @@ def test_after_a_look_that_answered_a_marker_nobody_opens_it_without_another_loo
     assert isinstance(evaluate_gate(WAITS, exit_codes.STOPPED_GRACEFULLY, asked=answered), GateOpen)
 
 
-def test_a_person_who_opens_it_with_a_clean_look_has_a_guarded_boot() -> None:
+def test_an_operator_who_opens_it_after_a_clean_api_check_has_a_guarded_boot() -> None:
     assert evaluate_gate(CheckNow(), exit_codes.CLEAN, asked=PERSON) == GateOpen()
     assert evaluate_gate(CheckNow(), exit_codes.CLEAN, "three resets", PERSON) == GateOpen()
 
 
-def test_where_others_may_know_that_it_is_held_back_opening_takes_a_look_that_tells_otherwise() -> None:
+def test_a_published_held_boot_opens_only_after_an_api_check_that_corrects_it() -> None:
     """Otherwise a marker for the boot before is enough to release its pods."""
     assert evaluate_gate(WAITS, exit_codes.FAILED, "three resets", PERSON) == WAITS
     assert isinstance(evaluate_gate(CheckNow(), exit_codes.FAILED, "three resets", PERSON), GateClosed)
@@ -160,7 +160,7 @@ def accepted_gone_at(checks: list[tuple[float, int]]) -> float | None:
 
 
 @pytest.mark.attack("V10")
-def test_that_nothing_is_installed_is_believed_after_half_a_minute_and_three_looks() -> None:
+def test_a_missing_installation_is_accepted_after_half_a_minute_and_three_api_checks() -> None:
     assert accepted_gone_at([(float(now), UNINSTALLED) for now in range(100, 140, 2)]) == 130.0
     assert accepted_gone_at([(100.0, UNINSTALLED), (140.0, UNINSTALLED)]) is None
     assert accepted_gone_at([(100.0, UNINSTALLED), (140.0, UNINSTALLED), (141.0, UNINSTALLED)]) == 141.0
@@ -168,7 +168,7 @@ def test_that_nothing_is_installed_is_believed_after_half_a_minute_and_three_loo
 
 @pytest.mark.attack("V10")
 @pytest.mark.parametrize("silence", [SILENT, KILLED, -1])
-def test_looks_without_an_answer_do_not_keep_the_gate_closed_for_ever(silence: int) -> None:
+def test_api_checks_without_an_answer_do_not_keep_the_gate_closed_forever(silence: int) -> None:
     """A machine that boots under load, or a slow server: every other API check times out."""
     checks = [(float(now), silence if now % 4 else UNINSTALLED) for now in range(100, 160, 2)]
     assert accepted_gone_at(checks) == 132.0
@@ -185,6 +185,6 @@ def test_silence_alone_opens_nothing(silence: int) -> None:
 
 @pytest.mark.attack("V10")
 @pytest.mark.parametrize("answer", [exit_codes.FAILED, exit_codes.CLEAN, *MARKS])
-def test_any_other_answer_begins_the_count_anew(answer: int) -> None:
+def test_any_other_answer_restarts_the_count(answer: int) -> None:
     checks = [(float(now), answer if now == 128 else UNINSTALLED) for now in range(100, 164, 2)]
     assert accepted_gone_at(checks) == 160.0

@@ -9,7 +9,7 @@ PATHS = {name: f"/nowhere/{name}" for name in ("device", "lock", "lease", "permi
 NEEDED = [word for name, path in PATHS.items() for word in (f"--{name}", path)]
 
 
-def test_what_is_not_said_is_as_the_design_has_it() -> None:
+def test_missing_options_have_the_designed_defaults() -> None:
     given = parse_arguments(NEEDED)
     assert given.paths == PATHS
     times = (given.wanted_reset, given.lease_length, given.ping_every, given.check_every)
@@ -24,7 +24,7 @@ def test_no_path_has_a_default(name: str) -> None:
         parse_arguments(NEEDED[:place] + NEEDED[place + 2 :])
 
 
-def test_everything_can_be_said() -> None:
+def test_every_option_can_be_set() -> None:
     said = ["--ping-every", "0.5", "--wanted-reset", "4", "--machine", "physical", "--sysrq", "/nowhere/s"]
     drill = ["--drill", "iTCO_wdt,30,61000"]
     given = parse_arguments([*NEEDED, *said, *drill, "--", "/bin/check", "--lock", "x"])
@@ -51,7 +51,7 @@ def test_everything_can_be_said() -> None:
         ["stray"],
     ],
 )
-def test_what_is_wrong_is_refused(wrong: list[str]) -> None:
+def test_an_invalid_option_is_refused(wrong: list[str]) -> None:
     with pytest.raises(WrongArgumentsError):
         parse_arguments([*NEEDED, *wrong])
 
@@ -70,7 +70,7 @@ def test_whether_a_machine_is_virtual(text: bytes, expected: Machine) -> None:
     assert evaluate_cpuinfo(text) == expected
 
 
-def test_a_recorder_is_a_command_of_words() -> None:
+def test_a_recorder_command_is_split_into_arguments() -> None:
     assert parse_arguments([*NEEDED, "--recorder", "/bin/record --folder /var"]).recorder == (
         "/bin/record",
         "--folder",

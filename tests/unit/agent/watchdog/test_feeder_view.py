@@ -37,7 +37,7 @@ def test_a_watchdog_that_runs_is_published_as_what_it_is(
     assert (reported.watchdog.class_, reported.watchdog.why, reported.longest_lease) == ("software", "", 35.0)
 
 
-def test_with_a_permit_of_this_boot_nothing_rests_on_it_whatever_the_feeder_told(tmp_path: Path) -> None:
+def test_with_a_permit_of_this_boot_no_promise_holds_regardless_of_the_feeder(tmp_path: Path) -> None:
     """The feeder may disarm at any moment from then on, and reports it only afterwards."""
     reported = view(tmp_path, format_disarm_permission(BOOT)).report()
 

@@ -77,7 +77,7 @@ def test_the_lock_then_the_lease_then_the_device() -> None:
     assert doings(feeder.step(w.Pinged(), at(3))) == [w.SleepUntil(at(3.5))]
 
 
-def test_who_is_locked_out_asks_again_and_touches_nothing() -> None:
+def test_a_locked_out_feeder_retries_and_touches_nothing() -> None:
     feeder = Feeder(RULES)
     feeder.step(w.FeederStarted(), at(1))
     assert doings(feeder.step(w.LockRefused(), at(1))) == [w.SleepUntil(at(1.5))]
@@ -104,7 +104,7 @@ def test_a_lease_that_ends_while_the_device_is_opened_leaves_its_timeout_alone()
     assert feeder.status.effective == at(60)
 
 
-def test_it_starves_when_the_lease_is_over_and_feeds_again_when_it_is_renewed_in_time() -> None:
+def test_it_starves_when_the_lease_expires_and_feeds_again_after_a_timely_renewal() -> None:
     feeder = armed(until=12)
     assert doings(feeder.step(lasting(12), at(12))) == [w.KeepResetLog(), w.SleepUntil(at(12.5))]
     assert status(feeder) == (w.Starving(at(12), permanent=False), "")
@@ -116,7 +116,7 @@ def test_it_starves_when_the_lease_is_over_and_feeds_again_when_it_is_renewed_in
 
 
 @pytest.mark.attack("K4")
-def test_after_a_gap_of_a_whole_time_to_reset_it_starves_for_good_and_tries_a_reboot() -> None:
+def test_after_a_gap_of_a_whole_reset_time_it_starves_permanently_and_tries_a_reboot() -> None:
     feeder = armed()
     assert doings(feeder.step(lasting(54), at(20))) == [w.KeepResetLog(), w.SleepUntil(at(20.5))]
     state, why = status(feeder)
@@ -137,10 +137,10 @@ def test_a_condemned_node_is_not_fed_again_and_one_reset_is_tried() -> None:
         w.KeepResetLog(),
         w.SleepUntil(at(12.5)),
     ]
-    assert feeder.status.state == w.Condemned()
+    assert feeder.status.state == w.StoppedForFence()
     assert doings(feeder.step(lasting(47), at(12.5))) == [w.TryReboot(), w.SleepUntil(at(13))]
     assert doings(feeder.step(lasting(47), at(13))) == [w.SleepUntil(at(13.5))]
-    assert feeder.status.state == w.Condemned()
+    assert feeder.status.state == w.StoppedForFence()
 
 
 def test_a_condemned_node_is_not_armed() -> None:
@@ -153,7 +153,7 @@ def test_a_condemned_node_is_not_armed() -> None:
     assert doings(feeder.step(w.FilesRead(FENCE_REQUESTED), at(1.5))) == [w.TryReboot(), w.SleepUntil(at(2))]
 
 
-def test_each_time_that_it_starves_a_record_is_begun_after_that_is_told() -> None:
+def test_each_starvation_starts_a_new_record() -> None:
     feeder = armed(until=12)
     reported, noted, *_ = feeder.step(lasting(12), at(12))
     assert isinstance(reported, w.WriteStatus)
@@ -187,7 +187,7 @@ def test_one_check_at_a_time_and_not_too_often() -> None:
     assert w.RunMarkerCheck() in feeder.step(NOTHING, at(14))
 
 
-def test_a_marker_for_this_boot_condemns() -> None:
+def test_a_marker_for_this_boot_ends_the_feeding() -> None:
     feeder = Feeder(RULES)
     feeder.step(w.LockTaken(), at(1))
     feeder.step(NOTHING, at(1))
@@ -197,14 +197,14 @@ def test_a_marker_for_this_boot_condemns() -> None:
     assert w.RunMarkerCheck() not in feeder.step(NOTHING, at(100))
 
 
-def test_while_the_agent_renews_in_time_it_asks_nobody() -> None:
+def test_the_feeder_sends_no_api_check_while_the_agent_renews_in_time() -> None:
     feeder = armed(RULES, until=45)
     assert feeder.status.renewed_by_agent
     assert not any(asks(feeder, lasting(45), second) for second in range(11, 28))
     assert asks(feeder, lasting(45), 28)
 
 
-def test_but_its_word_that_the_node_is_marked_counts() -> None:
+def test_the_agent_s_report_of_a_marker_counts() -> None:
     feeder = armed(RULES)
     feeder.step(w.Answered(w.Marked(), at(9)), at(11))
     feeder.step(lasting(40), at(11))
@@ -212,7 +212,7 @@ def test_but_its_word_that_the_node_is_marked_counts() -> None:
 
 
 @pytest.mark.attack("V3")
-def test_where_the_agent_falls_silent_its_own_clean_looks_feed_from_when_they_were_sent() -> None:
+def test_if_the_agent_is_silent_the_feeder_s_clean_api_checks_count_from_their_send_time() -> None:
     feeder = armed(RULES, until=30)
     assert asks(feeder, lasting(30), 13)
     assert feeder.step(w.Answered(w.Clean(), at(13)), at(15)) == (w.ReadFiles(),)
@@ -226,7 +226,7 @@ def test_where_the_agent_falls_silent_its_own_clean_looks_feed_from_when_they_we
 
 
 @pytest.mark.attack("V3")
-def test_a_look_without_an_answer_feeds_nobody() -> None:
+def test_an_api_check_without_an_answer_extends_nothing() -> None:
     feeder = armed(RULES, until=29)
     assert asks(feeder, lasting(29), 12)
     for second in range(13, 29):
@@ -236,7 +236,7 @@ def test_a_look_without_an_answer_feeds_nobody() -> None:
     assert feeder.status.state == w.Starving(at(29), permanent=False)
 
 
-def test_while_it_is_stood_down_it_asks_nobody() -> None:
+def test_a_stopped_feeder_sends_no_api_check() -> None:
     feeder = armed(RULES, until=29)
     assert not any(asks(feeder, permitted(29), second) for second in range(11, 60))
 
@@ -251,7 +251,7 @@ def test_a_long_lease_is_that_of_a_large_cluster_and_asks_less_often() -> None:
 
 
 @pytest.mark.attack("S16")
-def test_records_that_are_not_believed_leave_the_feeder_to_its_own_looks() -> None:
+def test_with_rejected_records_the_feeder_uses_its_own_api_checks() -> None:
     for record in (RefusedRecord("garbage"), FeedLease(BOOT, at(60))):
         feeder = Feeder(RULES)
         feeder.step(w.LockTaken(), at(1))
@@ -261,14 +261,14 @@ def test_records_that_are_not_believed_leave_the_feeder_to_its_own_looks() -> No
         assert feeder.step(w.FilesRead(record), at(2)) == (w.Open(),)
 
 
-def test_a_record_of_another_boot_is_nobodys() -> None:
+def test_a_record_of_another_boot_is_ignored() -> None:
     feeder = Feeder(RULES)
     feeder.step(w.LockTaken(), at(1))
     assert w.RunMarkerCheck() in feeder.step(w.FilesRead(FeedLease("another", at(30))), at(1))
     assert status(feeder) == (w.Waiting(), "the agent's lease file is of another boot")
 
 
-def test_garbage_shortens_nothing_that_was_believed_before() -> None:
+def test_garbage_does_not_shorten_an_accepted_lease() -> None:
     feeder = armed()
     assert feeder.step(w.FilesRead(RefusedRecord("garbage")), at(12)) == (w.Ping(),)
     feeder.step(w.Pinged(), at(12))
@@ -284,7 +284,7 @@ def test_a_device_that_cannot_be_opened_is_tried_again_without_a_gap() -> None:
     assert feeder.step(lasting(30), at(20)) == (w.Open(),)
 
 
-def test_a_ping_that_the_device_refuses_is_tried_again_and_not_for_ever() -> None:
+def test_a_ping_that_the_device_refuses_is_retried_a_limited_time() -> None:
     feeder = armed()
     feeder.step(lasting(40), at(12))
     feeder.step(w.PingFailed("input/output error"), at(12))
@@ -303,14 +303,14 @@ def test_without_its_agent_it_feeds_on_by_the_permit() -> None:
     feeder = armed(until=14)
     assert feeder.step(permitted(14), at(12)) == (w.Ping(),)
     feeder.step(w.Pinged(), at(12))
-    assert status(feeder) == (w.StoodDown(), "")
+    assert status(feeder) == (w.StoppedGracefully(), "")
     for second in range(14, 3600, 2):
         assert feeder.step(permitted(14), at(second)) == (w.Ping(),)
         feeder.step(w.Pinged(), at(second))
     assert feeder.step(w.FeederStopRequested(permitted(14)), at(3599)) == (w.Disarm(),)
 
 
-def test_with_the_permit_taken_away_the_lease_decides_again() -> None:
+def test_after_the_permit_is_removed_the_lease_decides_again() -> None:
     feeder = armed(until=14)
     for second in (12, 14, 16):
         feeder.step(permitted(14), at(second))
@@ -321,23 +321,23 @@ def test_with_the_permit_taken_away_the_lease_decides_again() -> None:
     assert armed(until=14).step(lasting(14), at(14))[-1] == w.SleepUntil(at(14.5))
 
 
-def test_a_permit_revives_nobody() -> None:
+def test_a_permit_does_not_revive_a_starved_node() -> None:
     fence_requested = armed()
     assert w.Ping() not in fence_requested.step(w.FilesRead(FENCE_REQUESTED, permitted=True), at(12))
-    assert isinstance(fence_requested.status.state, w.Condemned)
+    assert isinstance(fence_requested.status.state, w.StoppedForFence)
     gone = armed()
     assert w.Ping() not in gone.step(permitted(40), at(21))
     assert isinstance(gone.status.state, w.Starving)
 
 
-def test_a_feeder_that_is_started_anew_goes_by_the_permit_too() -> None:
+def test_a_restarted_feeder_follows_the_permit_too() -> None:
     feeder = Feeder(WITHOUT_CHECK)
     feeder.step(w.FeederStarted(), at(100))
     feeder.step(w.LockTaken(), at(100))
     assert feeder.step(permitted(14), at(100)) == (w.Open(),)
 
 
-def test_otherwise_it_leaves_the_device_armed_and_says_so() -> None:
+def test_without_a_permit_it_leaves_the_device_armed_and_reports_it() -> None:
     lease = FeedLease(BOOT, at(40))
     unfed = [w.Exit("left armed: not fed")]
     feeder = armed()
@@ -359,21 +359,21 @@ def test_nowayout_is_not_called_disarmed() -> None:
     ]
 
 
-def test_who_has_armed_nothing_just_ends() -> None:
+def test_a_feeder_that_armed_nothing_just_ends() -> None:
     feeder = Feeder(RULES)
     feeder.step(w.LockTaken(), at(1))
     commands = feeder.step(w.FeederStopRequested(NOTHING), at(1))
-    assert doings(commands) == [w.Exit("nothing is armed by us")]
+    assert doings(commands) == [w.Exit("this feeder has armed nothing")]
 
 
-def test_who_is_locked_out_leaves_the_status_to_who_has_the_lock() -> None:
+def test_a_locked_out_feeder_leaves_the_status_to_the_lock_holder() -> None:
     feeder = Feeder(RULES)
     feeder.step(w.FeederStarted(), at(1))
     assert feeder.step(w.LockRefused(), at(1)) == (w.SleepUntil(at(1.5)),)
-    assert feeder.step(w.FeederStopRequested(NOTHING), at(1)) == (w.Exit("nothing is armed by us"),)
+    assert feeder.step(w.FeederStopRequested(NOTHING), at(1)) == (w.Exit("this feeder has armed nothing"),)
 
 
-def test_the_status_tells_what_the_watchdog_is_worth() -> None:
+def test_the_status_reports_the_watchdog_class() -> None:
     assert Feeder(RULES).status.watchdog_class == Unsupported("there is no watchdog device")
     virtual = w.FeederRules(BOOT, 35 * SECOND, 10 * SECOND, 2 * SECOND, SECOND, None, Virtual())
     assert isinstance(armed(virtual).status.watchdog_class, Unsupported)

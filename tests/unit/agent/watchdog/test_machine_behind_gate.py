@@ -62,7 +62,7 @@ def test_before_there_is_an_agent_an_outage_ends_nothing() -> None:
     assert all(feeds(feeder, PUBLISHED_ALONE, second) for second in range(2, 600))
 
 
-def test_it_asks_all_the_same_and_a_marker_for_this_boot_ends_it() -> None:
+def test_it_still_sends_api_checks_and_a_marker_for_this_boot_ends_it() -> None:
     feeder = let_in()
     feeder.step(w.Answered(w.CheckFailed("no answer"), SECOND), 4 * SECOND)
     asked = [w.RunMarkerCheck() in feeder.step(w.Pinged(), second * SECOND) for second in range(4, 8)]
@@ -70,7 +70,7 @@ def test_it_asks_all_the_same_and_a_marker_for_this_boot_ends_it() -> None:
     feeder.step(w.Answered(w.Marked(), 8 * SECOND), 8 * SECOND)
     feeder.step(PUBLISHED_ALONE, 9 * SECOND)
 
-    assert isinstance(feeder.status.state, w.Condemned)
+    assert isinstance(feeder.status.state, w.StoppedForFence)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_it_asks_all_the_same_and_a_marker_for_this_boot_ends_it() -> None:
     [FeedLease(BOOT, 40 * SECOND), FeedLease(BOOT, 0), FeedLease("another"), RefusedRecord("torn")],
     ids=["of the agent", "that is over", "of another boot", "refused"],
 )
-def test_the_first_record_ends_that_for_good(record: FeedLease | RefusedRecord) -> None:
+def test_the_first_record_ends_that_permanently(record: FeedLease | RefusedRecord) -> None:
     """Any record ends it, even if it is lost later: the agent may have peers by then."""
     feeder = let_in()
 
@@ -88,7 +88,7 @@ def test_the_first_record_ends_that_for_good(record: FeedLease | RefusedRecord) 
     assert isinstance(feeder.status.state, w.Starving)
 
 
-def test_so_does_a_marker_that_is_not_for_this_boot() -> None:
+def test_a_marker_for_another_boot_ends_it_too() -> None:
     feeder = let_in()
     feeder.step(w.Answered(w.OtherMarker(), 2 * SECOND), 2 * SECOND)
 
@@ -97,7 +97,7 @@ def test_so_does_a_marker_that_is_not_for_this_boot() -> None:
     assert isinstance(feeder.status.state, w.Starving)
 
 
-def test_a_feeder_that_is_started_anew_goes_on() -> None:
+def test_a_restarted_feeder_continues() -> None:
     let_in()
 
     assert begun().step(PUBLISHED_ALONE, 200 * SECOND) == (w.Open(),)

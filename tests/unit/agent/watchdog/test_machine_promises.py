@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -137,7 +138,7 @@ class World:
                     self.gate = ""
                 case w.KeepResetLog() | w.WriteStatus() | w.SleepUntil():
                     assert command != w.KeepResetLog() or not isinstance(
-                        feeder.status.state, w.Armed | w.StoodDown
+                        feeder.status.state, w.Armed | w.StoppedGracefully
                     )
 
     def _check_ping(self, command: w.Open | w.SetTimeout | w.Ping) -> None:
@@ -159,6 +160,7 @@ class World:
                 return w.Pinged()
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(stories)
 def test_no_ping_without_a_lease_or_a_permit_nor_when_condemned_nor_after_a_gap(

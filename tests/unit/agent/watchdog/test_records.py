@@ -32,7 +32,7 @@ def test_a_lease_is_read_as_it_was_written(lease: FeedLease) -> None:
     assert parse_lease(format_lease(lease)) == lease
 
 
-def test_a_person_can_read_it() -> None:
+def test_an_operator_can_read_it() -> None:
     assert LINE.decode().split()[:5] == ["nodemend-feed-lease", "1", BOOT, "35000000000", "feeding"]
     assert b" condemned " in format_lease(FeedLease(BOOT, 0, fence_requested=True))
 
@@ -57,13 +57,13 @@ def test_garbage_is_refused(garbage: bytes) -> None:
 @pytest.mark.parametrize(
     "lease", [FeedLease(BOOT, -1), FeedLease(BOOT, 10**19), FeedLease("two words", 1), FeedLease("", -5)]
 )
-def test_what_is_no_lease_is_refused_though_its_checksum_is_right(lease: FeedLease) -> None:
+def test_a_record_that_is_no_lease_is_refused_even_with_a_valid_checksum(lease: FeedLease) -> None:
     found = parse_lease(format_lease(lease))
     more = RefusedRecord("it has more words or fewer than it should")
     assert found == (more if " " in lease.boot_id else RefusedRecord("it has other words than a feed lease"))
 
 
-def test_letters_that_nobody_of_us_writes_are_refused_though_the_checksum_is_right() -> None:
+def test_unexpected_letters_are_refused_even_with_a_valid_checksum() -> None:
     body = LINE.rpartition(b" ")[0].replace(b"9", b"\xff")
     line = b"%s %08x\n" % (body, crc32(body))
 
@@ -92,7 +92,7 @@ def later(line: bytes, *more: str, version: str = "2") -> bytes:
 
 @pytest.mark.attack("S16")
 @pytest.mark.parametrize("version", ["2", "3", "40"])
-def test_of_a_later_version_the_words_that_we_know_are_read(version: str) -> None:
+def test_known_fields_of_a_later_version_are_read(version: str) -> None:
     reported = FeedLease(BOOT, 35_000_000_000)
     assert parse_lease(later(LINE, "36000000000", "new-word", version=version)) == reported
     fence_requested = FeedLease(BOOT, 0, fence_requested=True)
@@ -109,12 +109,12 @@ def test_of_a_later_version_the_words_that_we_know_are_read(version: str) -> Non
     ("line", "version"),
     [(LINE, "0"), (LINE, "-1"), (LINE, "one"), (LINE, "9" * 20), (LINE.replace(b"feeding", b"resting"), "2")],
 )
-def test_what_cannot_be_read_of_a_later_version_is_refused(line: bytes, version: str) -> None:
+def test_an_unreadable_field_of_a_later_version_is_refused(line: bytes, version: str) -> None:
     assert isinstance(parse_lease(later(line, version=version)), RefusedRecord)
 
 
 @pytest.mark.attack("S16")
-def test_what_was_written_before_is_read_as_ever() -> None:
+def test_records_of_an_earlier_version_are_still_read() -> None:
     """Records of the first release that had self-fencing."""
     body = f"nodemend-feed-lease 1 {BOOT} 35000000000 feeding".encode()
     assert parse_lease(b"%s %08x\n" % (body, crc32(body))) == FeedLease(BOOT, 35_000_000_000)
@@ -133,13 +133,13 @@ def test_a_status_of_a_later_version_is_read_by_the_names_of_its_facts() -> None
 
 @pytest.mark.attack("S16")
 @pytest.mark.parametrize(("version", "read"), [(1, False), (2, True)])
-def test_only_a_later_version_may_have_words_that_we_do_not_know(version: int, read: bool) -> None:
+def test_only_a_later_version_may_have_unknown_fields(version: int, read: bool) -> None:
     body = f"nodemend-feed-lease {version} {BOOT} 5 feeding 0 condemned".encode()
     found = parse_lease(b"%s %08x\n" % (body, crc32(body)))
     assert isinstance(found, FeedLease) is read
 
 
-def test_how_a_gate_stands_is_told_for_its_own_boot_alone() -> None:
+def test_the_gate_s_state_is_reported_for_its_own_boot_only() -> None:
     for gate_status in (CLOSED, PUBLISHED):
         line = format_gate_status("boot-1", gate_status)
         assert parse_gate_status(line, "boot-1") == gate_status

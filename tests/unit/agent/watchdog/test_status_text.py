@@ -17,7 +17,7 @@ def status(
     return w.FeederStatus(state, why, lease, True, 35, device, found or Hardware(), 10, 7)
 
 
-def test_what_is_told_is_read() -> None:
+def test_a_written_report_is_read_back() -> None:
     assert parse_status(format_status(status(w.Armed()), "b", [])) == {
         "boot": "b",
         "state": "armed",
@@ -35,7 +35,7 @@ def test_what_is_told_is_read() -> None:
     }
 
 
-def test_what_is_weak_is_told() -> None:
+def test_weaknesses_are_reported() -> None:
     starving = status(w.Starving(9, permanent=True), None, Unsupported("no device"), "a\ngap")
     reported = parse_status(format_status(starving, "b", ["locked-memory", "oom-protection"]))
     assert reported["lacking"] == "locked-memory,oom-protection"
@@ -48,19 +48,19 @@ def test_what_is_weak_is_told() -> None:
     ("state", "word"),
     [
         (w.Waiting(), "waiting"),
-        (w.Condemned(), "condemned"),
+        (w.StoppedForFence(), "condemned"),
         (w.LockedOut(), "locked-out"),
         (w.Ended(), "ended"),
     ],
 )
-def test_every_state_has_its_word(state: w.FeederState, word: str) -> None:
+def test_every_state_has_a_text(state: w.FeederState, word: str) -> None:
     assert parse_status(format_status(status(state, found=Software()), "b", []))["state"] == word
 
 
 @pytest.mark.parametrize(
     "text", [b"", b"something else\nstate armed\n", b"nodemend-feeder-status two\nstate armed\n"]
 )
-def test_another_text_tells_nothing(text: bytes) -> None:
+def test_an_unrelated_text_reports_nothing(text: bytes) -> None:
     assert parse_status(text) == {}
 
 

@@ -23,10 +23,10 @@ from nodemend.api.remediation_policy import Mode, RemediationPolicy, Remediation
 from nodemend.cli.check.facts import CallerFacts, CheckCommandFacts, ClusterFacts
 from nodemend.cli.check.view import CheckView, Level
 from nodemend.cli.cluster import LeaderState, LeaderView, ServerVersion
+from nodemend.guard.policies import PolicySeen
 from nodemend.guard.shipped_policies import SHIPPED
 from nodemend.records.node import NodeRecord, NodeTaintRecord, NodeWire, node_records
 from nodemend.safety.facts import Present
-from nodemend.safety.policies import PolicySeen
 
 CALL = TemplateReference(
     api_version="nodemend.io/v1alpha1", kind="ManualRemediationTemplate", name="call", namespace="default"

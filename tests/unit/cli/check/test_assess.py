@@ -61,13 +61,13 @@ def cluster(**changes: Any) -> Any:
         (
             {"policies": Unreadable("no")},
             FAIL,
-            "nobody knows whether the admission policies are in force: they were not read: no",
+            "it is unknown whether the admission policies are in force: they were not read: no",
         ),
         (
             {"bindings": Absent()},
             FAIL,
             (
-                "nobody knows whether the admission policies are in force: their bindings were not read: the"
+                "it is unknown whether the admission policies are in force: their bindings were not read: the"
                 " API server does not know their kind"
             ),
         ),
@@ -77,7 +77,7 @@ def test_trouble_with_the_cluster(changes: dict[str, Any], level: Level, text: s
     assert problems(assess(cluster(**changes))) == [(level, text)]
 
 
-def test_rights_are_told_and_a_caller_who_sees_nothing_is_warned() -> None:
+def test_rights_are_reported_and_a_caller_without_any_is_warned() -> None:
     blind = CallerFacts(
         "eve", {"view": False, "pause": False, "stop": False, "confirm": False, "configure": False}
     )
@@ -96,18 +96,18 @@ def test_rights_are_told_and_a_caller_who_sees_nothing_is_warned() -> None:
         (replace(leader("checker"), clock_differs=True), WARN),
     ],
 )
-def test_a_controller_that_does_not_live_is_a_failure(view: LeaderView, level: Level) -> None:
+def test_a_controller_that_is_not_alive_is_a_failure(view: LeaderView, level: Level) -> None:
     found = problems(assess(facts(leaders=(view, leader("remediator")))))
 
     assert found == [(level, view.sentence)]
 
 
 @pytest.mark.attack("U2")
-def test_what_cannot_be_read_is_a_failure() -> None:
+def test_an_unreadable_object_is_a_failure() -> None:
     unknown = replace(leader("checker", LeaderState.UNKNOWN), why="no")
 
     assert problems(assess(facts(leaders=(unknown, leader("remediator"))))) == [
-        (FAIL, "whether the checker lives cannot be read: no")
+        (FAIL, "the leader of the checker cannot be read: no")
     ]
     assert (FAIL, "the RemediationPolicy cannot be read: no") in problems(
         assess(facts(policy=Unreadable("no")))
@@ -117,8 +117,8 @@ def test_what_cannot_be_read_is_a_failure() -> None:
 @pytest.mark.parametrize(
     ("policy", "text"),
     [
-        (Absent(), "there is no RemediationPolicy: nothing is remediated, only told"),
-        (Present(RemediationPolicy()), "mode DryRun: nothing is remediated, only told"),
+        (Absent(), "there is no RemediationPolicy: nothing is remediated, only reported"),
+        (Present(RemediationPolicy()), "mode DryRun: nothing is remediated, only reported"),
         (
             Present(
                 RemediationPolicy(

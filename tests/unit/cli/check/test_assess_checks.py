@@ -16,7 +16,7 @@ def test_without_a_check_no_node_is_watched() -> None:
     ]
 
 
-def test_nodes_that_nobody_watches_are_named() -> None:
+def test_nodes_without_a_check_are_named() -> None:
     nodes = [node("edge-1", labels={"rack": "1"}), node("edge-2"), node("edge-3")]
     found = problems(assess(facts(nodes=Present(nodes), checks=Present([check(labels={"rack": "1"})]))))
 
@@ -38,10 +38,12 @@ def test_a_check_without_nodes_watches_nothing() -> None:
 def test_a_condition_that_no_node_reports_never_counts() -> None:
     found = problems(assess(facts(checks=Present([check(types=("Ready", "StorageReady"))]))))
 
-    assert found == [(WARN, "nhc/workers watches StorageReady, which no node of it reports")]
+    assert found == [
+        (WARN, "nhc/workers watches the condition StorageReady, which none of its nodes reports")
+    ]
 
 
-def test_a_change_that_the_checker_has_not_seen_is_told() -> None:
+def test_a_change_that_the_checker_has_not_observed_is_reported() -> None:
     changed = check().but(metadata=ObjectMeta(name="workers", generation=2))
 
     assert problems(assess(facts(checks=Present([changed])))) == [
@@ -67,7 +69,7 @@ def test_a_kind_of_remedy_that_is_not_served_is_a_failure() -> None:
     ]
 
 
-def test_what_cannot_be_read_is_said_to_be_unread() -> None:
+def test_an_unreadable_object_is_reported_as_unread() -> None:
     assert problems(assess(facts(checks=Unreadable("forbidden")))) == [
         (FAIL, "the NodeHealthChecks cannot be read: forbidden")
     ]
@@ -75,7 +77,7 @@ def test_what_cannot_be_read_is_said_to_be_unread() -> None:
     assert (FAIL, "the nodes cannot be read: forbidden") in unread
 
 
-def test_the_selectors_are_those_that_the_checker_goes_by() -> None:
+def test_the_selectors_are_those_that_the_checker_uses() -> None:
     """An empty selector is every node."""
     assert check().spec.selector == LabelSelector()
     assert not problems(assess(facts()))
@@ -90,7 +92,7 @@ def test_a_limit_that_never_lets_anything_begin_is_a_failure() -> None:
     ]
 
 
-def test_a_check_that_is_paused_is_told_with_its_end_and_how_to_end_it_now() -> None:
+def test_a_paused_check_is_reported_with_its_end_and_how_to_resume_it() -> None:
     usual = check()
 
     def paused(until: str) -> list[tuple[Level, str]]:

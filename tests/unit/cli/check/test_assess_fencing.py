@@ -47,7 +47,7 @@ def row(facts: CheckCommandFacts, name: str = "edge-1") -> FencingRow:
     return next(one for one in fencing_rows(facts) if one.node == name)
 
 
-def test_where_nobody_has_to_do_with_it_nothing_is_said() -> None:
+def test_without_self_fencing_nothing_is_reported() -> None:
     view = assess(SOUND)
 
     assert "self-fencing" not in [group.name for group in view.groups]
@@ -63,7 +63,7 @@ def test_a_sound_cluster_could_release_all_by_time() -> None:
     ]
     assert row(fencing_facts()) == FencingRow(
         node="edge-1",
-        agent=AgentReadiness.SPEAKS,
+        agent=AgentReadiness.REPORTING,
         renewed_ago=3.0,
         version="0.4.0",
         watchdog="hardware",
@@ -87,25 +87,25 @@ def test_a_sound_cluster_could_release_all_by_time() -> None:
         (
             {"watchdog": SOFTDOG},
             "its watchdog is the kernel's own, which hangs with it",
-            "If you accept that, say SoftwareWatchdog in spec.accept of its template.",
+            "If you accept that, add SoftwareWatchdog to spec.accept of its template.",
         ),
         (
             {"boot_gate": False},
             "no boot gate holds its kubelet back when it returns",
-            "If you accept that, say NoBootGate in spec.accept of its template.",
+            "If you accept that, add NoBootGate to spec.accept of its template.",
         ),
-        ({"watchdog": GUEST}, GUEST.why, "Switch it off yourself if it does not come back."),
+        ({"watchdog": GUEST}, GUEST.why, "Power it off yourself if it does not come back."),
         (
             {"peers": (("edge-2",),)},
             "it has 1 peer, and with less than 2 nothing is certain",
             (
-                "Switch it off yourself if it does not come back. "
+                "Power it off yourself if it does not come back. "
                 "Four nodes with agents are enough, or three of a control plane."
             ),
         ),
     ],
 )
-def test_why_time_proves_nothing_is_said_in_the_words_of_who_decides(
+def test_the_reason_why_time_proves_nothing_has_the_remediator_s_text(
     others: dict[str, Any], why: str, to_change: str
 ) -> None:
     weak = row(fencing_facts(agent("edge-1", **others)))
@@ -124,21 +124,21 @@ def test_why_time_proves_nothing_is_said_in_the_words_of_who_decides(
         ({"boot_id": "boot-2"}, "its agent's Lease and its Node name different boots"),
     ],
 )
-def test_what_would_keep_it_from_resetting_is_said(others: dict[str, Any], why: str) -> None:
+def test_blockers_of_a_self_reset_are_reported(others: dict[str, Any], why: str) -> None:
     weak = fencing_facts(agent("edge-1", **others))
 
     assert (row(weak).by_time, row(weak).resets, row(weak).why_not) == (False, False, why)
     assert wrong(weak) == [(WARN, "1 node would not reset at all, as far as is known")]
 
 
-def test_what_the_template_in_use_accepts_counts() -> None:
+def test_the_acceptance_of_the_template_in_use_counts() -> None:
     soft = agent("edge-1", watchdog=SOFTDOG)
 
     assert row(fencing_facts(soft, accepting=template(Weakness.SOFTWARE_WATCHDOG))).safe_time_seconds == 72
     assert not row(fencing_facts(soft, accepting=template(Weakness.NO_BOOT_GATE))).by_time
 
 
-def test_a_longer_time_that_a_template_wants_is_the_time_and_a_shorter_one_is_none() -> None:
+def test_a_template_can_raise_the_time_but_not_lower_it() -> None:
     assert row(fencing_facts(accepting=template(safe_time=120))).safe_time_seconds == 120
     assert row(fencing_facts(accepting=template(safe_time=60))).why_not == (
         "60 s prove nothing for this node: at least 71.7 s do"
@@ -151,14 +151,14 @@ def test_peers_whose_agents_are_silent_prove_nothing() -> None:
     two = fencing_facts(agent("edge-2", ago=200.0), agent("edge-3", ago=100.0))
 
     assert row(one).by_time
-    assert row(two).why_not == "too few of its peers have a living agent now"
+    assert row(two).why_not == "too few of its peers have an agent that reports now"
     assert wrong(two)[0] == (
         WARN,
         "2 agents have been silent for long: edge-2 (3m20s), edge-3 (1m40s)",
     )
 
 
-def test_certificates_that_should_have_been_replaced_are_told_the_worst_first() -> None:
+def test_overdue_certificates_are_reported_most_severe_first() -> None:
     found = fencing_facts(
         agent("edge-1", left=57_600.0),
         agent("edge-2", left=20_000.0, peers=((),)),
@@ -181,13 +181,13 @@ def test_a_boot_gate_needs_no_certificate() -> None:
     assert not [text for _, text in wrong(found) if "certificate" in text]
 
 
-def test_nodes_without_an_agent_are_told_where_a_check_relies_on_it() -> None:
+def test_nodes_without_an_agent_are_reported_if_a_check_needs_it() -> None:
     without = [agent(name) for name in NODES[:4]]
     said = "nhc/workers would have nodes reset themselves that have no agent: edge-5"
     some = fencing_facts(agents=Present(without))
 
     assert (WARN, said) in wrong(some)
-    assert row(some, "edge-5").why_not == "no agent of ours has ever run there"
+    assert row(some, "edge-5").why_not == "Nodemend's agent has never run there"
     all_ = fencing_facts(agents=Present([]))
     assert wrong(all_)[0][0] is FAIL
 
@@ -225,21 +225,21 @@ def test_a_marker_without_a_remediation_is_a_failure_with_what_to_do() -> None:
     [said] = [one for one in found(left) if one.level is FAIL]
 
     assert said.text == (
-        "edge-1 has a marker, and no remediation that would take it off: its kubelet will not start"
+        "edge-1 has a marker, and no remediation that would remove it: its kubelet will not start"
     )
     assert said.hint.endswith(TAKE_OFF)
 
 
-def test_a_gate_is_not_opened_by_hand_before_the_taint_is_off() -> None:
+def test_a_gate_is_not_opened_manually_before_the_taint_is_removed() -> None:
     ours = NodeTaintRecord(key="node.kubernetes.io/out-of-service", value="nodemend", effect="NoExecute")
     nodes = [node(name, taints=(ours,) if name == "edge-1" else ()) for name in NODES]
     left = fencing_facts(agent("edge-1", marker=LEFT), nodes=Present(nodes))
     [said] = [one for one in found(left) if one.level is FAIL]
 
-    assert said.hint == (f"see to its out-of-service taint first; then: {TAKE_OFF}")
+    assert said.hint == (f"handle its out-of-service taint first; then: {TAKE_OFF}")
 
 
-def test_leases_that_may_not_be_seen_are_not_taken_for_none() -> None:
+def test_leases_that_may_not_be_seen_do_not_count_as_absent() -> None:
     assert wrong(fencing_facts(agents=Unreadable("forbidden"))) == [
         (FAIL, "the agents' Leases in nodemend-agents cannot be read: forbidden")
     ]
@@ -268,11 +268,11 @@ def test_only_the_nodes_that_are_named_are_shown() -> None:
     assert [one.node for one in view.fencing.nodes] == ["edge-3"]
     with pytest.raises(CommandFailure, match="there is no node edge-9"):
         only_of(view, ("edge-9",))
-    with pytest.raises(CommandFailure, match="nothing is known of agents here"):
+    with pytest.raises(CommandFailure, match="no agents are known"):
         only_of(assess(SOUND), ("edge-1",))
 
 
-def test_a_node_that_is_held_back_after_its_resets_is_a_failure_however_long_it_was_silent() -> None:
+def test_a_node_held_after_its_resets_is_a_failure_after_any_time_of_silence() -> None:
     held = agent("edge-1", ago=9000.0, acknowledged=0, held_back="it has reset itself 3 times")
 
     assert [(one.text, one.hint) for one in found(fencing_facts(held)) if one.level is FAIL] == [
@@ -288,5 +288,5 @@ def test_a_new_boot_that_is_held_back_would_release_it() -> None:
 
     assert (row(fencing_facts(held)).resets, row(fencing_facts(held)).why_not) == (
         True,
-        "its boot gate holds a new boot back",
+        "its boot gate keeps the kubelet of a new boot from starting",
     )

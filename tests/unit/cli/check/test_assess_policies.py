@@ -7,7 +7,7 @@ import pytest
 
 from nodemend.api.meta import Condition, ConditionStatus
 from nodemend.api.remediation_policy import (
-    ADMISSION_DOUBTED,
+    ADMISSION_POLICY_UNPROVEN,
     Mode,
     RemediationPolicy,
     RemediationPolicySpec,
@@ -16,9 +16,9 @@ from nodemend.api.remediation_policy import (
 from nodemend.cli.check.assess import assess
 from nodemend.cli.check.facts import CheckCommandFacts
 from nodemend.cli.check.view import Level
+from nodemend.guard.policies import ALWAYS, PolicySeen
 from nodemend.guard.shipped_policies import SHIPPED
 from nodemend.safety.facts import Present
-from nodemend.safety.policies import ALWAYS, PolicySeen
 from tests.unit.cli.check.sound_facts import SOUND, facts, problems
 
 pytestmark = pytest.mark.attack("S6")
@@ -55,19 +55,19 @@ def test_one_that_is_not_bound_as_shipped_is_a_failure(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_nor_is_one_whose_scope_or_demands_were_changed(name: str) -> None:
+def test_a_policy_with_a_changed_scope_or_rule_is_a_failure(name: str) -> None:
     not_active = f"the admission policy {name} is not in force: "
     shipped = policies()[name]
 
     assert said(cluster(policies=policies() | {name: replace(shipped, scope="nobody")})) == [
-        f"{not_active}what it is asked about is not as this version ships it"
+        f"{not_active}its scope is not as this version ships it"
     ]
     assert said(cluster(policies=policies() | {name: replace(shipped, demands="nothing")})) == [
-        f"{not_active}what it demands is not as this version ships it"
+        f"{not_active}its rules are not as this version ships it"
     ]
 
 
-def test_those_of_every_installation_must_be_there() -> None:
+def test_the_policies_of_every_installation_must_exist() -> None:
     assert said(cluster(policies={}, bindings={})) == [
         f"the admission policy {name} is not in force: it is missing" for name in ALWAYS
     ]
@@ -81,10 +81,10 @@ def test_either_form_of_a_policy_will_do() -> None:
         assert said(cluster(policies=seen)) == []
 
 
-def test_what_the_checker_tried_counts_where_all_looks_well() -> None:
+def test_the_checker_s_failed_attempt_counts_even_if_all_objects_look_valid() -> None:
     """For example, if the API server has the admission plugin switched off."""
     condition = Condition(
-        type=ADMISSION_DOUBTED,
+        type=ADMISSION_POLICY_UNPROVEN,
         status=ConditionStatus.TRUE,
         reason="PolicyNotInForce",
         message="It lets everything pass.",

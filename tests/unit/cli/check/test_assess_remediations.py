@@ -24,7 +24,7 @@ def test_a_remediation_that_has_just_begun_is_fine() -> None:
     assert not problems(assess(facts(remediations=Present([remediation("edge-1")]))))
 
 
-def test_one_that_is_open_for_long_is_told_with_what_it_waits_for() -> None:
+def test_a_long_open_remediation_is_reported_with_what_it_waits_for() -> None:
     old = remediation(
         "edge-1", created="2026-01-31T11:00:00Z", message="Waiting for a person. Switch it off."
     )
@@ -35,11 +35,11 @@ def test_one_that_is_open_for_long_is_told_with_what_it_waits_for() -> None:
     ]
 
 
-def test_our_taint_without_a_remediation_is_a_failure() -> None:
+def test_nodemend_s_taint_without_a_remediation_is_a_failure() -> None:
     nodes = [node("edge-1", taints=(OURS,)), node("edge-2")]
 
     assert problems(assess(facts(nodes=Present(nodes)))) == [
-        (FAIL, "edge-1 has our out-of-service taint, and no remediation that would take it off")
+        (FAIL, "edge-1 has Nodemend's out-of-service taint, and no remediation that would remove it")
     ]
 
 
@@ -51,15 +51,15 @@ def test_another_writer_of_the_taint_is_warned_of() -> None:
         (
             WARN,
             (
-                "edge-2 has the taint node.kubernetes.io/out-of-service=nodeshutdown:NoExecute, which is not "
-                "ours: another writer releases its workloads, and Nodemend neither adds its own taint beside "
-                "it nor takes it off"
+                "edge-2 has the taint node.kubernetes.io/out-of-service=nodeshutdown:NoExecute, which "
+                "Nodemend did not set: another writer releases its workloads, and Nodemend neither adds its "
+                "own taint nor removes this one"
             ),
         )
     ]
 
 
-def test_our_taint_with_its_remediation_is_fine() -> None:
+def test_nodemend_s_taint_with_its_remediation_is_fine() -> None:
     releasing = remediation(
         "edge-1", phase=ManualRemediationPhase.RELEASING, evidence=EVIDENCE, node_uid="uid-edge-1"
     )
@@ -68,7 +68,7 @@ def test_our_taint_with_its_remediation_is_fine() -> None:
     assert not problems(assess(found))
 
 
-def test_a_lock_whose_holder_is_gone_is_told() -> None:
+def test_a_lock_without_its_holder_is_reported() -> None:
     leases = [
         lock("uid-1", "rem-gone"),
         lock("uid-2", "rem-edge-1"),
@@ -79,7 +79,7 @@ def test_a_lock_whose_holder_is_gone_is_told() -> None:
     assert problems(assess(found)) == [(WARN, "1 lock on nodes whose remediation is gone: node-uid-1")]
 
 
-def test_what_cannot_be_read_is_said_to_be_unread() -> None:
+def test_an_unreadable_object_is_reported_as_unread() -> None:
     assert problems(assess(facts(remediations=Unreadable("no")))) == [
         (FAIL, "the remediations cannot be read: no")
     ]

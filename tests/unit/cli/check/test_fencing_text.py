@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from nodemend.cli.check.assess import assess
-from nodemend.cli.check.text import MOST_REASONS, render, render_reasons
-from nodemend.cli.check.view import FencingView, ReasonRow
+from nodemend.cli.check.view import MOST_REASONS, FencingView, ReasonRow, render, render_reasons
 from nodemend.safety.facts import Present
 from tests.unit.cli.check.fencing_cluster import GUEST, NODES, SOFTDOG, agent, fencing_facts
 
@@ -33,7 +32,7 @@ def test_the_text_is_the_one_that_was_read() -> None:
     assert text(by_node=True) == GOLDEN.read_text()
 
 
-def test_nodes_have_rows_of_their_own_only_where_that_was_asked_for() -> None:
+def test_nodes_have_their_own_rows_only_on_request() -> None:
     few, all_ = text(by_node=False), text(by_node=True)
 
     assert "WHY NOT BY TIME" in few
@@ -41,7 +40,7 @@ def test_nodes_have_rows_of_their_own_only_where_that_was_asked_for() -> None:
     assert [line.split()[0] for line in all_.splitlines() if line.startswith("edge-")] == list(NODES)
 
 
-def test_of_many_reasons_the_rest_is_counted() -> None:
+def test_only_the_most_frequent_reasons_are_listed_and_the_rest_is_counted() -> None:
     reasons = tuple(
         ReasonRow(nodes=2, why=f"why {number}", to_change="", named=("a", "b"))
         for number in range(MOST_REASONS + 3)

@@ -1,5 +1,7 @@
 """The check in a simulated cluster that works."""
 
+import pytest
+
 from nodemend.api import well_known
 from nodemend.api.resources import NODE_HEALTH_CHECK, SELF_REMEDIATION_TEMPLATE
 from nodemend.cli.check.assess import assess
@@ -10,6 +12,7 @@ from tests.unit.cli.simulated_caller import SimulatedCaller
 from tests.unit.remediation.self_fencing.fencing_world import SICK, FencingWorld
 
 
+@pytest.mark.slow
 def test_a_cluster_that_works_has_nothing_to_complain_about() -> None:
     world = World("check", Shape(machines=3, people=False))
     world.run(30.0)
@@ -20,7 +23,7 @@ def test_a_cluster_that_works_has_nothing_to_complain_about() -> None:
     assert view.fine == 13
 
 
-def test_what_somebody_may_is_what_the_api_server_says() -> None:
+def test_the_rights_are_those_that_the_api_server_reports() -> None:
     world = World("check", Shape(machines=1, replicas=0, people=False))
     facts = SimulatedCaller(world, "vera", verbs=("list", "get", "patch")).run(gather)
 

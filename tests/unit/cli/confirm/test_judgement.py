@@ -48,7 +48,7 @@ DOWN = ConfirmFacts(
 )
 
 
-def test_a_word_repeats_what_the_remediator_shows() -> None:
+def test_a_confirmation_copies_what_the_remediator_shows() -> None:
     assert check_confirmation(DOWN, "pulled the plug") == Confirmation(
         by="anna",
         reason="pulled the plug",
@@ -62,20 +62,20 @@ def test_a_word_repeats_what_the_remediator_shows() -> None:
     ("changes", "why"),
     [
         ({"may_confirm": False}, "anna may not confirm."),
-        ({"remediation": waiting(node_uid="")}, "The remediator has not looked at the node yet."),
+        ({"remediation": waiting(node_uid="")}, "The remediator has not recorded the state of the node yet."),
         ({"node": Absent()}, "There is no Node edge-07 any more: the remediation closes by itself."),
         ({"node": Unreadable("no")}, "The node's state cannot be read: no."),
         ({"lease": Unreadable("no")}, "The node's state cannot be read: no."),
-        ({"lease": Absent()}, "Node edge-07 has no Lease, so nothing tells whether its kubelet is silent."),
+        ({"lease": Absent()}, "Node edge-07 has no Lease, so it is unknown whether its kubelet is silent."),
         (
             {"node": node(uid="uid-2")},
-            "This is node uid-2 by now, and the remediation still speaks of uid-1.",
+            "This is now node uid-2, and the remediation still names uid-1.",
         ),
         (
             {"node": node(boot="boot-2")},
-            "This is boot boot-2 by now, and the remediation still speaks of boot-1.",
+            "This is now boot boot-2, and the remediation still names boot-1.",
         ),
-        ({"node": node(ready="True")}, "Node edge-07 reports Ready: its kubelet is at work."),
+        ({"node": node(ready="True")}, "Node edge-07 reports Ready: its kubelet is running."),
         (
             {"lease": lease(LATER)},
             f"The kubelet renewed its Lease at {LATER}, after it was reported silent: it is alive.",
@@ -86,11 +86,13 @@ def test_a_word_repeats_what_the_remediator_shows() -> None:
         ),
         (
             {"remediation": waiting(last_renew_time="")},
-            "The remediator itself has not seen the kubelet silent for 40 s yet.",
+            "The remediator has not yet observed 40 s without a renewal by the kubelet.",
         ),
     ],
 )
-def test_what_would_not_be_believed_is_refused_with_its_reason(changes: dict[str, Any], why: str) -> None:
+def test_a_confirmation_that_would_be_rejected_is_refused_with_the_reason(
+    changes: dict[str, Any], why: str
+) -> None:
     evaluation = check_confirmation(replace(DOWN, **changes), "pulled the plug")
 
     assert isinstance(evaluation, ConfirmRefusal)
@@ -98,7 +100,7 @@ def test_what_would_not_be_believed_is_refused_with_its_reason(changes: dict[str
     assert evaluation.next_step
 
 
-def test_a_remediation_that_is_ending_takes_no_word() -> None:
+def test_a_remediation_that_is_ending_takes_no_confirmation() -> None:
     ending = waiting().but(metadata=ObjectMeta(name="edge-07", deletion_timestamp="2026-01-31T12:00:00Z"))
     evaluation = check_confirmation(replace(DOWN, remediation=ending), "x")
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from nodemend.cli.confirm import (
+    ConfirmationWithdrawnView,
     ConfirmedView,
     ConfirmView,
-    WithdrawnView,
     render_confirmed,
     render_preview,
     render_withdrawn,
@@ -32,9 +32,10 @@ CONFIRMATION = ConfirmView(
 )
 
 
-def test_all_that_a_person_should_know_before_they_vouch() -> None:
+def test_the_text_shows_all_facts_needed_before_a_confirmation() -> None:
     assert "\n".join(render_preview(CONFIRMATION, UTC)) == (
-        "The remediation nodemend-system/edge-07, asked for by nhc/workers, waits for a person's word.\n"
+        "The remediation nodemend-system/edge-07, requested by nhc/workers, waits for an operator's"
+        " confirmation.\n"
         "\n"
         "  node             edge-07, Ready=Unknown\n"
         "  boot             0d9a7c52\n"
@@ -47,14 +48,14 @@ def test_all_that_a_person_should_know_before_they_vouch() -> None:
         "  1 volume will be detached:\n"
         "    pvc-1\n"
         "\n"
-        "You vouch, as anna@example.com, that this boot of edge-07 can run nothing any more:\n"
-        "it has no power, or it was reset. That you cannot reach it is no reason to vouch.\n"
+        "You confirm, as anna@example.com, that this boot of edge-07 can no longer run anything:\n"
+        "it has no power, or it was reset. Do not confirm because you cannot reach it.\n"
         "If it still runs, its workloads will run twice and may destroy their data.\n"
-        "Your word is good for 10m, and can be taken back until the release begins."
+        "The confirmation is valid for 10m. You can withdraw it until the release begins."
     )
 
 
-def test_what_is_not_there_or_not_to_be_seen_is_said() -> None:
+def test_missing_and_hidden_objects_are_reported() -> None:
     bare = replace(
         CONFIRMATION,
         check="",
@@ -66,7 +67,7 @@ def test_what_is_not_there_or_not_to_be_seen_is_said() -> None:
     )
     shown = "\n".join(render_preview(bare, UTC))
 
-    assert "The remediation nodemend-system/edge-07 waits for a person's word." in shown
+    assert "The remediation nodemend-system/edge-07 waits for an operator's confirmation." in shown
     assert "last heartbeat   none is known" in shown
     assert "No pod will be released." in shown
     assert "You may not see which volumes will be detached." in shown
@@ -79,26 +80,29 @@ def test_a_long_list_of_pods_is_cut() -> None:
     assert "    and 5 more" in list(render_preview(many, UTC))
 
 
-def test_a_word_that_was_written_says_how_to_undo_it() -> None:
-    assert "\n".join(render_confirmed(ConfirmedView(word=CONFIRMATION, dry_run=False))) == (
-        "recorded: anna@example.com vouches that edge-07 is down: unplugged it\n"
-        "The remediator weighs it against the node's last sign of life, and then releases the workloads.\n"
+def test_a_written_confirmation_shows_how_to_undo_it() -> None:
+    assert "\n".join(render_confirmed(ConfirmedView(confirmation=CONFIRMATION, dry_run=False))) == (
+        "recorded: anna@example.com confirms that edge-07 is down: unplugged it\n"
+        "The remediator compares it with the node's current state, and then releases the workloads.\n"
         "  undo, until the release begins:  kubectl mend confirm edge-07 --withdraw\n"
         "Next: kubectl mend explain edge-07"
     )
 
 
-def test_a_dry_run_changes_nothing_and_says_so() -> None:
-    assert list(render_confirmed(ConfirmedView(word=CONFIRMATION, dry_run=True)))[1] == "Nothing was changed."
-    withdrawn = WithdrawnView(node="edge-07", namespace="n", by="anna", reason="x", dry_run=True)
+def test_a_dry_run_changes_nothing_and_reports_it() -> None:
+    assert (
+        list(render_confirmed(ConfirmedView(confirmation=CONFIRMATION, dry_run=True)))[1]
+        == "Nothing was changed."
+    )
+    withdrawn = ConfirmationWithdrawnView(node="edge-07", namespace="n", by="anna", reason="x", dry_run=True)
     assert list(render_withdrawn(withdrawn))[1] == "Nothing was changed."
 
 
-def test_a_word_that_was_taken_back() -> None:
-    withdrawn = WithdrawnView(node="edge-07", namespace="n", by="anna", reason="x", dry_run=False)
+def test_a_withdrawn_confirmation() -> None:
+    withdrawn = ConfirmationWithdrawnView(node="edge-07", namespace="n", by="anna", reason="x", dry_run=False)
 
     assert "\n".join(render_withdrawn(withdrawn)) == (
-        "withdrawn: the word of anna that edge-07 is down. Nothing was released on it.\n"
+        "withdrawn: the confirmation of anna that edge-07 is down. It released nothing.\n"
         "  undo:  kubectl mend confirm edge-07 --reason ...\n"
         "Next: kubectl mend explain edge-07"
     )

@@ -6,8 +6,8 @@ from nodemend.api.resources import MANUAL_REMEDIATION, POD, REMEDIATION_POLICY
 from nodemend.cli.confirm import ConfirmView, confirm, prepare, withdraw
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from simulation.cluster.world import World
-from tests.unit.cli.sick_world import SICK, sick_world
 from tests.unit.cli.simulated_caller import SimulatedCaller
+from tests.unit.cli.unhealthy_world import SICK, unhealthy_world
 
 
 def shown_to(caller: SimulatedCaller, node: str = SICK, namespace: str = "") -> ConfirmView:
@@ -28,8 +28,9 @@ def confirmation(world: World) -> dict[str, str] | None:
     return found
 
 
-def test_what_is_shown_is_the_node_its_last_heartbeat_and_what_leaves_it() -> None:
-    with sick_world() as (world, caller):
+@pytest.mark.slow
+def test_the_text_shows_the_node_its_last_heartbeat_and_the_workloads_that_move() -> None:
+    with unhealthy_world() as (world, caller):
         shown = shown_to(caller)
         on_node = [p for p in world.admin_api.list(POD) if p["spec"].get("nodeName") == SICK]
 
@@ -41,8 +42,9 @@ def test_what_is_shown_is_the_node_its_last_heartbeat_and_what_leaves_it() -> No
     assert shown.cautions == ()
 
 
-def test_a_word_that_is_given_moves_the_workloads() -> None:
-    with sick_world() as (world, caller):
+@pytest.mark.slow
+def test_a_confirmation_moves_the_workloads() -> None:
+    with unhealthy_world() as (world, caller):
         shown = shown_to(caller)
         caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
         given = confirmation(world)
@@ -58,20 +60,21 @@ def test_a_word_that_is_given_moves_the_workloads() -> None:
     assert SICK not in homes
 
 
-def test_a_word_for_a_node_without_a_remediation_is_refused() -> None:
-    with sick_world() as (_, caller):
+def test_a_confirmation_for_a_node_without_a_remediation_is_refused() -> None:
+    with unhealthy_world() as (_, caller):
         assert refused(caller, "node-2") == "node-2 is not under remediation."
 
 
-def test_a_word_before_the_silence_has_lasted_is_refused() -> None:
-    with sick_world(until=180.0) as (_, caller):
+def test_a_confirmation_before_the_silence_has_lasted_is_refused() -> None:
+    with unhealthy_world(until=180.0) as (_, caller):
         assert refused(caller) == (
-            "The remediator itself has not seen the kubelet silent for 40 s yet. Nothing was written."
+            "The remediator has not yet observed 40 s without a renewal by the kubelet. Nothing was written."
         )
 
 
-def test_a_word_for_a_boot_that_has_ended_is_refused() -> None:
-    with sick_world() as (world, caller):
+@pytest.mark.slow
+def test_a_confirmation_for_a_boot_that_has_ended_is_refused() -> None:
+    with unhealthy_world() as (world, caller):
         world.machines[SICK].power_on()
         # The node has reported its new boot, and the remediator has not reconciled it yet.
         for replica in world.replicas:
@@ -80,24 +83,23 @@ def test_a_word_for_a_boot_that_has_ended_is_refused() -> None:
         reported = refused(caller)
 
     assert reported == (
-        "This is boot node-1-boot-2 by now, and the remediation still speaks of node-1-boot-1."
-        " Nothing was written."
+        "This is now boot node-1-boot-2, and the remediation still names node-1-boot-1. Nothing was written."
     )
 
 
 def test_a_second_word_is_refused_with_who_gave_the_first() -> None:
-    with sick_world() as (world, caller):
+    with unhealthy_world() as (world, caller):
         for replica in world.replicas:
             replica.process.pause(100.0)
         shown = shown_to(caller)
         caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
         reported = refused(SimulatedCaller(world, "berta"))
 
-    assert reported == "anna has vouched for node-1 already: pulled the plug. Nothing was written."
+    assert reported == "anna has already confirmed that node-1 is down: pulled the plug. Nothing was written."
 
 
-def test_who_may_not_confirm_is_told_what_they_lack() -> None:
-    with sick_world() as (world, _):
+def test_a_user_who_may_not_confirm_sees_the_missing_rights() -> None:
+    with unhealthy_world() as (world, _):
         vera = SimulatedCaller(world, "vera", verbs=("get", "list", "patch"))
         with pytest.raises(CommandFailure, match="vera may not confirm") as failure:
             shown_to(vera)
@@ -105,9 +107,10 @@ def test_who_may_not_confirm_is_told_what_they_lack() -> None:
     assert "nodemend-confirmer" in failure.value.next_step
 
 
-def test_a_sign_of_life_after_the_look_ends_it() -> None:
+@pytest.mark.slow
+def test_a_heartbeat_after_the_read_ends_it() -> None:
     """The operator observed the machine off before, and has not seen the later changes."""
-    with sick_world() as (world, caller):
+    with unhealthy_world() as (world, caller):
         shown = shown_to(caller)
         world.machines[SICK].power_on()
         world.run(320.0)
@@ -117,21 +120,24 @@ def test_a_sign_of_life_after_the_look_ends_it() -> None:
             caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
         given = confirmation(world)
 
-    assert failure.value.message == "node-1 has given a sign of life since you looked. Nothing was written."
+    assert (
+        failure.value.message
+        == "node-1 has booted, or renewed its Lease, since it was shown. Nothing was written."
+    )
     assert given is None
 
 
 def test_a_closed_guard_is_a_caution() -> None:
-    with sick_world() as (world, caller):
+    with unhealthy_world() as (world, caller):
         world.admin_api.patch(REMEDIATION_POLICY, "cluster", {"spec": {"pause": {"reason": "swap"}}})
         shown = shown_to(caller)
 
     [caution] = shown.cautions
-    assert caution.startswith("Nothing would be released as things are. Paused by somebody: swap.")
+    assert caution.startswith("Nothing would be released now. Paused by an unknown user: swap.")
 
 
-def test_a_word_can_be_taken_back_before_the_release() -> None:
-    with sick_world() as (world, caller):
+def test_a_confirmation_can_be_withdrawn_before_the_release() -> None:
+    with unhealthy_world() as (world, caller):
         for replica in world.replicas:
             replica.process.pause(100.0)
         shown = shown_to(caller)
@@ -142,22 +148,29 @@ def test_a_word_can_be_taken_back_before_the_release() -> None:
     assert (taken.by, taken.reason, left) == ("anna", "pulled the plug", None)
 
 
-def test_a_word_cannot_be_taken_back_once_the_release_has_begun_and_the_server_says_so() -> None:
-    with sick_world() as (world, caller):
+@pytest.mark.slow
+def test_a_confirmation_cannot_be_withdrawn_once_the_release_has_begun() -> None:
+    with unhealthy_world() as (world, caller):
         shown = shown_to(caller)
         caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
         world.run(285.0)
         with pytest.raises(CommandFailure) as failure:
             caller.run(lambda cluster: withdraw(cluster, SICK, "", dry_run=False))
 
-    assert "may be withdrawn only before the release begins" in failure.value.message
+    assert "may be withdrawn only before the release starts" in failure.value.message
 
 
-def test_without_a_word_there_is_nothing_to_take_back() -> None:
-    with sick_world() as (_, caller), pytest.raises(CommandFailure, match="nobody has vouched for node-1"):
+def test_without_a_confirmation_there_is_nothing_to_withdraw() -> None:
+    with (
+        unhealthy_world() as (_, caller),
+        pytest.raises(CommandFailure, match="there is no confirmation to withdraw for node-1"),
+    ):
         caller.run(lambda cluster: withdraw(cluster, SICK, "", dry_run=False))
 
 
 def test_a_remediation_in_another_namespace_is_not_found() -> None:
-    with sick_world() as (_, caller), pytest.raises(CommandFailure, match="not under remediation in default"):
+    with (
+        unhealthy_world() as (_, caller),
+        pytest.raises(CommandFailure, match="not under remediation in default"),
+    ):
         shown_to(caller, namespace="default")

@@ -39,7 +39,7 @@ CASES: Final = {
         for name, reset in {
             "within": LastReset(boot_id="boot-1", lived_on=9.8),
             "late": LastReset(boot_id="boot-1", lived_on=19.94),
-            "rebooted_by_its_kernel": LastReset(boot_id="boot-1", condemned=True, lived_on=0.6),
+            "rebooted_by_its_kernel": LastReset(boot_id="boot-1", fence_requested=True, lived_on=0.6),
             "no_record": None,
             "the_record_of_an_earlier_reset": LastReset(boot_id="boot-0", lived_on=9.8),
         }.items()

@@ -60,7 +60,7 @@ def test_its_watchdog_is_timed_and_the_node_is_back_in_service(stage: Stage) -> 
     assert stage.twice == []
 
 
-def test_nobody_asks_its_kernel_for_a_reboot(stage: Stage) -> None:
+def test_a_drill_measures_the_watchdog_reset_without_a_kernel_reboot(stage: Stage) -> None:
     """The node runs for as long as its feed lease and its watchdog allow; the drill measures that time."""
     drilled = stage.drill()
 
@@ -69,7 +69,7 @@ def test_nobody_asks_its_kernel_for_a_reboot(stage: Stage) -> None:
     assert stage.reported[1].startswith(f"{SICK} reports a new boot after ")
 
 
-def test_what_it_asked_for_is_gone_in_the_end(stage: Stage) -> None:
+def test_its_request_is_deleted_at_the_end(stage: Stage) -> None:
     stage.drill()
     stage.run_until(lambda: stage.remediation is None, within=60.0)
 
@@ -106,7 +106,7 @@ def without_the_right(stage: Stage) -> None:
         (paused, "the guard would hold it."),
         (in_dry_run, "the guard would hold it."),
         (another_in_progress, "1 remediation is under way: node-2."),
-        (cut_off, "the agent of node-1 does not speak now."),
+        (cut_off, "the agent of node-1 does not report now."),
         (without_the_right, "anna may not have nodes reset themselves."),
     ],
 )
@@ -120,7 +120,7 @@ def test_it_is_refused_and_nothing_is_reset(stage: Stage, happens: Callable[[Sta
     assert refused.value.next_step
 
 
-def test_a_node_with_workloads_is_reset_only_where_that_was_said(stage: Stage) -> None:
+def test_a_node_with_workloads_is_reset_only_with_the_option(stage: Stage) -> None:
     with pytest.raises(CommandFailure, match=f"still on {SICK}: "):
         stage.read(with_workloads=False)
     stage.api.patch(NODE, SICK, {"spec": {"unschedulable": False}})
@@ -130,7 +130,7 @@ def test_a_node_with_workloads_is_reset_only_where_that_was_said(stage: Stage) -
     assert stage.read(with_workloads=True).pods
 
 
-def test_one_that_does_not_begin_is_taken_back(stage: Stage) -> None:
+def test_a_drill_that_does_not_begin_is_withdrawn(stage: Stage) -> None:
     """Another user pauses Nodemend after the preview, so the remediator holds it."""
     shown = stage.read()
 

@@ -32,7 +32,7 @@ def test_the_same_as_data() -> None:
 @pytest.mark.parametrize(
     ("lived_on", "outcome"), [(10.0, Outcome.WITHIN), (10.001, Outcome.LATE), (0.0, Outcome.WITHIN)]
 )
-def test_to_the_very_second_that_managers_count_on(lived_on: float, outcome: Outcome) -> None:
+def test_the_drill_outcome_is_exact_to_the_second(lived_on: float, outcome: Outcome) -> None:
     assert drilled_view(DRAINED, LastReset(boot_id="boot-1", lived_on=lived_on), 1.0, "b").outcome is outcome
 
 

@@ -13,9 +13,8 @@ from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.resources import NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
 from nodemend.cli.cluster import EtcdHosts
 from nodemend.cli.explain.machine_facts import ClusterContext, MachineSnapshot, machine_snapshot
-from nodemend.cli.listing import NOW_IN_VIEW, ListedRemedies, as_cache
-from nodemend.cli.listing_machines import MachineListing
-from nodemend.cli.machine_index import machine_index_of
+from nodemend.cli.listing import MachineListing
+from nodemend.cli.listing_caches import NOW_IN_VIEW, ListedRemedies, as_cache, machine_index_of
 from nodemend.health.remediation_index import NotServed, RemediationIndex, RemedyKind, TemplateKind
 from nodemend.kube.store import Store, whole
 from nodemend.records.machine import (

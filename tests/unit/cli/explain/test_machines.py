@@ -38,7 +38,7 @@ def answers(view: ExplainView) -> dict[str, ExplainAnswer]:
     return {question.key: question.answer for question in view.questions}
 
 
-def test_the_way_of_a_failure_is_told_as_the_checker_goes_it(new_world: NewWorld) -> None:
+def test_the_steps_of_a_failure_are_those_of_the_checker(new_world: NewWorld) -> None:
     world = new_world()
     world.add_pool(4)
     world.add_check()
@@ -63,7 +63,7 @@ def test_the_way_of_a_failure_is_told_as_the_checker_goes_it(new_world: NewWorld
     }
 
 
-def test_what_holds_it_is_what_the_checker_wrote_on_the_check(new_world: NewWorld) -> None:
+def test_the_reason_of_a_hold_is_the_one_that_the_checker_wrote_on_the_check(new_world: NewWorld) -> None:
     world = new_world()
     names = world.add_pool(6)
     triggers = {"triggerIf": {"unhealthyLessThanOrEqualTo": "40%"}}
@@ -80,7 +80,7 @@ def test_what_holds_it_is_what_the_checker_wrote_on_the_check(new_world: NewWorl
     assert answers(view)["allowed"] is ExplainAnswer.HOLD
 
 
-def test_its_remediation_is_told_with_its_age(new_world: NewWorld) -> None:
+def test_its_remediation_is_shown_with_its_age(new_world: NewWorld) -> None:
     world = new_world()
     world.add_pool(4)
     world.add_check(template=True)
@@ -95,7 +95,7 @@ def test_its_remediation_is_told_with_its_age(new_world: NewWorld) -> None:
     assert row.because == "Metal3Remediation default/m1, open, for 40s"
 
 
-def test_without_the_right_to_see_remediations_the_rest_is_told(new_world: NewWorld) -> None:
+def test_without_the_right_to_see_remediations_the_rest_is_shown(new_world: NewWorld) -> None:
     world = new_world()
     world.add_pool(4)
     world.add_check(template=True)
@@ -130,7 +130,9 @@ def test_a_node_under_checks_of_both_kinds_has_both_explained(new_world: NewWorl
     assert [one.machine for one in view.machines] == ["default/m1"]
 
 
-def test_who_may_not_see_machines_still_has_a_node_explained(new_world: NewWorld) -> None:
+def test_a_user_without_the_right_to_see_machines_still_gets_an_explanation_of_a_node(
+    new_world: NewWorld,
+) -> None:
     world = new_world()
     world.add_pool(4)
     world.add_check()
@@ -140,7 +142,7 @@ def test_who_may_not_see_machines_still_has_a_node_explained(new_world: NewWorld
     assert (view.machine, view.health, view.machines) == ("", "Unwatched", ())
 
 
-def test_of_another_cluster_the_answer_is_what_the_checker_wrote() -> None:
+def test_an_explanation_about_another_cluster_repeats_the_checker_s_message() -> None:
     world = WorkloadWorld("a")
     try:
         world.start()
@@ -186,7 +188,7 @@ def test_a_name_that_several_have_needs_its_namespace(new_world: NewWorld) -> No
         explained(world, "m2", namespace=SPACE)
 
 
-def test_an_openshift_machine_that_nobody_may_delete_is_held_for_that(new_world: NewWorld) -> None:
+def test_an_openshift_machine_without_the_delete_right_is_reported_as_held(new_world: NewWorld) -> None:
     world = new_world(OPENSHIFT, "v1beta1")
     world.add_pool(4)
     world.add_check()
@@ -196,7 +198,7 @@ def test_an_openshift_machine_that_nobody_may_delete_is_held_for_that(new_world:
     view = explained(world)
 
     assert view.held is not None
-    assert view.held.reason == "NobodyActs"
+    assert view.held.reason == "NoRemedy"
     assert answers(view)["remediating"] is ExplainAnswer.HOLD
     assert "told" not in answers(view)
 
@@ -211,5 +213,5 @@ def test_an_openshift_machine_that_nobody_may_delete_is_held_for_that(new_world:
         ("machine.machine.openshift.io/m1", MachineName("m1", "here", OPENSHIFT)),
     ],
 )
-def test_what_is_asked_about_is_read_as_kubectl_reads_it(written: str, meant: MachineName | None) -> None:
+def test_the_argument_is_read_as_kubectl_reads_it(written: str, meant: MachineName | None) -> None:
     assert parse_machine(written, "here") == meant

@@ -16,7 +16,7 @@ async def read(cluster: Cluster) -> ExplainView:
     return explain_node(await gather_node(cluster, SICK))
 
 
-def test_what_the_power_cycle_waits_for_is_the_headline() -> None:
+def test_the_headline_is_what_the_power_cycle_waits_for() -> None:
     world = World("explain power", shaped(machines=3, policy=LENIENT))
     rack = furnish(world)
     world.run(120.0)
@@ -30,7 +30,7 @@ def test_what_the_power_cycle_waits_for_is_the_headline() -> None:
     [remediating] = [row for row in view.questions if row.key == "remediating"]
     assert view.headline == (
         f"{SICK} is under remediation: default/{SICK} is switched off and on (power-off). "
-        f"Waiting for default/{SICK} to be seen off; there are 300 s for that."
+        f"Waiting until default/{SICK} reports off, for at most 300 s."
     )
     assert remediating.answer is ExplainAnswer.YES
     assert remediating.because.startswith(f"power cycle nodemend-system/{SICK}, power-off, for ")

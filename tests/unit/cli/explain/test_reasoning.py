@@ -73,7 +73,7 @@ def test_a_node_that_no_check_selects_is_on_its_own() -> None:
     assert view.health == "Unwatched"
 
 
-def test_the_whole_way_of_a_failure_is_explained_step_by_step() -> None:
+def test_every_step_of_a_failure_is_explained() -> None:
     with world_of() as (world, caller):
         world.run(60.0)
         world.machines[SICK].power_off()
@@ -93,12 +93,15 @@ def test_the_whole_way_of_a_failure_is_explained_step_by_step() -> None:
 
     assert suspect.headline.startswith("node-1 is suspect. It counts as unhealthy in ")
     assert waiting.held is not None
-    assert (waiting.held.reason, answers(waiting)["vouched"]) == ("NoWord", ExplainAnswer.HOLD)
+    assert (waiting.held.reason, answers(waiting)["vouched"]) == (
+        "WaitingForConfirmation",
+        ExplainAnswer.HOLD,
+    )
     assert "kubectl mend confirm node-1" in waiting.next_step
     assert leaving.held is not None
     assert (leaving.held.reason, answers(leaving)["released"]) == ("WorkloadsLeaving", ExplainAnswer.HOLD)
     assert away.held is not None
-    assert (away.held.reason, answers(away)["back"]) == ("NotBackYet", ExplainAnswer.HOLD)
+    assert (away.held.reason, answers(away)["back"]) == ("WaitingForNewBoot", ExplainAnswer.HOLD)
     assert back.headline == "node-1 is healthy."
 
 
@@ -108,12 +111,12 @@ def test_the_whole_way_of_a_failure_is_explained_step_by_step() -> None:
         (
             {"mode": "DryRun"},
             "DryRun",
-            f"The RemediationPolicy says DryRun: nothing is done, only told. {WOULD}",
+            f"The RemediationPolicy sets DryRun, so Nodemend only reports what it would do. {WOULD}",
         ),
         ({"mode": "Act", "pause": {"reason": "swap", "by": "admin"}}, "Paused", "Paused by admin: swap."),
     ],
 )
-def test_a_closed_guard_holds_and_says_how_to_open_it(
+def test_a_closed_guard_holds_and_shows_how_to_open_it(
     spec: dict[str, object], reason: str, sentence: str
 ) -> None:
     with world_of() as (world, caller):
@@ -139,7 +142,7 @@ def test_checks_that_overlap_are_named() -> None:
     assert view.questions[0].because == "nhc/all-nodes, the first by name; also selected by nhc/zzz"
 
 
-def test_a_remediation_that_is_ending_says_what_it_still_does() -> None:
+def test_an_ending_remediation_shows_its_remaining_steps() -> None:
     with world_of() as (world, caller):
         world.run(60.0)
         world.machines[SICK].power_off()
@@ -152,16 +155,16 @@ def test_a_remediation_that_is_ending_says_what_it_still_does() -> None:
     assert view.headline == "node-1 is under remediation. Next, the remediator unlocks the node."
 
 
-def test_without_controllers_nothing_of_it_happens_and_that_is_said() -> None:
+def test_missing_controllers_are_reported_as_the_reason_why_nothing_happens() -> None:
     with world_of(replicas=0) as (world, caller):
         world.run(30.0)
         world.machines[SICK].power_off()
         world.run(300.0)
         view = explained(caller)
 
-    assert view.headline == "node-1 is unhealthy. Next, the checker asks for its remediation."
+    assert view.headline == "node-1 is unhealthy. Next, the checker creates its remediation."
     assert view.next_step == "kubectl mend check"
-    assert view.notes[1].startswith("Nothing of this happens before the checker runs.")
+    assert view.notes[1].startswith("None of this happens before the checker runs.")
 
 
 def test_a_node_that_is_not_there_ends_the_command() -> None:
@@ -186,13 +189,13 @@ def test_a_storm_is_explained_with_its_numbers_and_settles_before_anything_begin
         "node-1 is unhealthy, and its remediation is held."
         " Too many are unhealthy in the cluster: 2 of 3, and the limit is 40%."
     )
-    assert storming.advice == "It goes on when at most 1 are, or when maxUnhealthy is raised."
+    assert storming.advice == "Nodemend continues when at most 1 are, or when maxUnhealthy is raised."
     assert answers(storming)["allowed"] is ExplainAnswer.HOLD
     assert cooldown.held is not None
-    assert cooldown.held.reason == "Settling"
+    assert cooldown.held.reason == "CoolingDown"
 
 
-def test_a_node_that_is_to_be_left_alone_says_by_what() -> None:
+def test_an_excluded_node_shows_the_reason() -> None:
     with world_of() as (world, caller):
         world.run(60.0)
         world.admin_api.patch(NODE, SICK, {"metadata": {"annotations": {"nodemend.io/exclude": "disk"}}})
@@ -201,7 +204,7 @@ def test_a_node_that_is_to_be_left_alone_says_by_what() -> None:
         view = explained(caller)
 
     assert view.held is not None
-    assert view.held.sentence == "The node is to be left alone: it has nodemend.io/exclude."
+    assert view.held.sentence == "The node is excluded from remediation: it has nodemend.io/exclude."
     assert not world.admin_api.list(MANUAL_REMEDIATION)
 
 
@@ -226,12 +229,12 @@ def test_an_order_is_explained_while_it_is_held_and_once_it_is_followed() -> Non
     limit = "Too many are unhealthy in the cluster: 1 of 3, and the limit is 1."
     assert held.headline == f"node-1 is suspect, and the remediation that anna ordered is held. {limit}"
     assert (answers(held)["ordered"], answers(held)["allowed"]) == (ExplainAnswer.YES, ExplainAnswer.HOLD)
-    assert "Who may override lets it past this: kubectl mend override node-1 --reason ..." in held.notes
-    assert let_past.headline.endswith("Next, the checker asks for its remediation.")
+    assert "To override the guard: kubectl mend override node-1 --reason ..." in held.notes
+    assert let_past.headline.endswith("Next, the checker creates its remediation.")
     rows = {question.key: question.because for question in let_past.questions}
     assert rows["ordered"].startswith("anna, 0s ago: bad disk; good for ")
     assert rows["ordered"].endswith(" more, past the guard")
-    assert rows["allowed"] == "anna lets it past TooManyUnhealthy"
+    assert rows["allowed"] == "anna overrides TooManyUnhealthy"
     assert "ordered" not in answers(begun)
     under = next(question for question in begun.questions if question.key == "remediating")
     assert under.because.endswith("; ordered by anna: bad disk")

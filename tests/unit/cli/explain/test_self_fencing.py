@@ -26,7 +26,7 @@ def answers(remediation: SelfRemediation) -> list[tuple[ExplainAnswer, str]]:
     return [(one.answer, one.because) for one in ask_of_self_fencing(remediation)]
 
 
-def test_how_much_is_proven_is_the_headline() -> None:
+def test_the_headline_is_how_much_is_proven() -> None:
     world = FencingWorld("explain")
     world.cut_off()
     world.ask()
@@ -36,7 +36,7 @@ def test_how_much_is_proven_is_the_headline() -> None:
     asked = {row.key: row for row in view.questions}
 
     assert view.headline.startswith(
-        f"{SICK} is under remediation: it is to reset itself (Fencing). The node is asked to reset itself: "
+        f"{SICK} is under remediation: it must reset itself (Fencing). The node must reset itself: "
     )
     assert asked["remediating"].because.startswith(f"self-fencing nodemend-system/{SICK}, Fencing, for ")
     assert asked["marked"].answer is YES
@@ -44,7 +44,7 @@ def test_how_much_is_proven_is_the_headline() -> None:
     assert asked["proven"].because.endswith(" s of 72 s are proven")
 
 
-def test_where_only_a_new_boot_can_show_it_a_person_is_told_where_to_look() -> None:
+def test_if_only_a_new_boot_can_show_it_the_text_says_where_to_check() -> None:
     paused = WatchdogReport(class_="unsupported", why="a virtual machine can be paused", effective=10.0)
     world = FencingWorld("explain", watchdog=paused)
     world.cut_off()
@@ -54,14 +54,14 @@ def test_where_only_a_new_boot_can_show_it_a_person_is_told_where_to_look() -> N
     world.close()
 
     assert view.headline.endswith(
-        "and only a new boot can show that it has: a virtual machine can be paused. "
-        "Switch it off yourself if it does not come back. It goes on when the node reports a new boot."
+        "and only a new boot can prove that it has: a virtual machine can be paused. "
+        "Power it off yourself if it does not come back. Nodemend continues when the node reports a new boot."
     )
     assert view.advice == "See what it waits for above. What could release it:"
     assert view.next_step == f"kubectl mend probe {SICK}"
 
 
-def test_who_may_not_see_them_is_told_of_the_others_all_the_same() -> None:
+def test_a_user_without_the_right_to_see_them_still_sees_the_others() -> None:
     world = FencingWorld("explain", machines=3)
     world.ask()
     world.run(5.0)
@@ -80,7 +80,7 @@ def test_the_questions_follow_its_life() -> None:
     ]
     assert answers(by_itself(SelfRemediationPhase.FENCING, contradicted=True, **MARKED))[1] == (
         NO,
-        "that boot spoke after it was proven to be over",
+        "that boot was active after it was proven to be over",
     )
     assert answers(by_itself(SelfRemediationPhase.RELEASING, evidence=BY_TIME, pods_left=2, **MARKED))[
         1:

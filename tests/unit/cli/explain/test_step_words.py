@@ -10,7 +10,7 @@ from nodemend.cli.explain.view import spell_step
 from nodemend.remediation.manual.decide import ReportSilence, Step
 from nodemend.safety import lifecycle as steps
 from nodemend.safety.facts import NodeFacts
-from nodemend.safety.holds import Hold, NoConfirmation
+from nodemend.safety.holds import Hold, WaitingForConfirmation
 
 NODE = NodeFacts("n1", "uid-1", "1", "boot-1", ConditionStatus.UNKNOWN)
 EVIDENCE = Evidence(class_="E5", node_uid="uid-1", boot_id="boot-1", by="anna")
@@ -20,12 +20,12 @@ FILLED: dict[type, tuple[object, ...]] = {
     steps.RecordEvidence: (EVIDENCE,),
     steps.Release: (None,),
     steps.ReportRemaining: (steps.RemainingWorkloads(1, 2),),
-    steps.Untaint: (NODE,),
+    steps.RemoveTaint: (NODE,),
     steps.RevokeRelease: (NODE, "mark"),
     steps.ForgetEvidence: (None,),
     steps.ClearRevocation: (NODE,),
     steps.Close: (False,),
-    Hold: (NoConfirmation("n1"),),
+    Hold: (WaitingForConfirmation("n1"),),
 }
 
 

@@ -18,36 +18,36 @@ OPEN = [
 ]
 
 
-def test_a_pause_says_what_goes_on_meanwhile_and_how_to_end_it() -> None:
+def test_a_pause_shows_what_continues_and_how_to_end_it() -> None:
     assert "\n".join(render_paused(paused_view(SWAP, PauseChange(None), OPEN, dry_run=False))) == (
         "paused by anna: switch swap\n"
-        "No new action begins anywhere in the cluster. Nodes are still judged.\n"
+        "No new action begins anywhere in the cluster. The health of nodes is still evaluated.\n"
         "4 remediations are open:\n"
-        "  edge-07   AwaitingWord   waits; nothing is released on anybody's word\n"
-        "  edge-08   Releasing      finishes a release that has begun, and begins none\n"
-        "  edge-09   Recovering     goes on waiting for the node to come back\n"
-        "  edge-10   AwaitingWord   goes on ending\n"
+        "  edge-07   WaitingForConfirmation   waits; nothing is released on a confirmation\n"
+        "  edge-08   Releasing                finishes a release that has begun, and begins none\n"
+        "  edge-09   Recovering               goes on waiting for the node to come back\n"
+        "  edge-10   WaitingForConfirmation   goes on ending\n"
         "  end them too:  kubectl mend stop --all\n"
         "  undo:  kubectl mend resume\n"
         "Next: kubectl mend status"
     )
 
 
-def test_a_pause_that_ends_by_itself_says_when() -> None:
+def test_a_pause_that_ends_by_itself_shows_its_end() -> None:
     ending = SWAP.but(until="2026-01-31T14:00:00Z")
     shown = next(iter(render_paused(paused_view(ending, PauseChange(None), [], dry_run=False))))
     assert shown == "paused until 2026-01-31T14:00:00Z by anna: switch swap"
 
 
-def test_what_stood_before_is_told() -> None:
+def test_the_previous_pause_is_shown() -> None:
     before = PauseChange(Pause(reason="power test", by=""), created=False)
     shown = list(render_paused(paused_view(SWAP, before, [], dry_run=True)))
 
     assert shown[:2] == [
         "dry run: paused by anna: switch swap",
-        "It was paused already, without an end, by somebody: power test",
+        "It was paused already, without an end, by an unknown user: power test",
     ]
-    assert "That is what would be. Nothing was changed." in shown
+    assert "This is what would happen. Nothing was changed." in shown
     made = list(render_paused(paused_view(SWAP, PauseChange(None, created=True), [], dry_run=False)))
     assert "There was no RemediationPolicy; this one is in mode DryRun, as without one." in made
 
@@ -64,13 +64,13 @@ def test_resuming() -> None:
     )
 
 
-def test_a_pause_of_one_check_says_that_what_has_begun_goes_on() -> None:
+def test_a_pause_of_one_check_shows_that_started_remediations_continue() -> None:
     paused = paused_view(SWAP, PauseChange(None), OPEN[:1], check="workers", dry_run=False)
     assert "\n".join(render_paused(paused)) == (
         "paused nhc/workers by anna: switch swap\n"
-        "Nothing new begins for the nodes of this check. They are still judged.\n"
+        "Nothing new begins for the nodes of this check. Their health is still evaluated.\n"
         "1 remediation is open:\n"
-        "  edge-07   AwaitingWord   goes on\n"
+        "  edge-07   WaitingForConfirmation   goes on\n"
         "  end them too:  kubectl mend stop NODE\n"
         "  undo:  kubectl mend resume --check workers\n"
         "Next: kubectl mend status"
@@ -82,7 +82,7 @@ def test_a_pause_of_one_check_says_that_what_has_begun_goes_on() -> None:
     assert never[0] == "nhc/workers is not paused. Nothing was changed."
 
 
-def test_nodes_that_fence_themselves_are_asked_nothing_new_meanwhile() -> None:
+def test_self_fencing_nodes_get_no_new_request_during_a_pause() -> None:
     open_ = [
         by_itself(SelfPhase.FENCING),
         by_itself(SelfPhase.RELEASING, evidence=EVIDENCE),
@@ -91,7 +91,7 @@ def test_nodes_that_fence_themselves_are_asked_nothing_new_meanwhile() -> None:
     going_on = paused_view(SWAP, PauseChange(None), open_, dry_run=False).going_on
 
     assert [one.meanwhile for one in going_on] == [
-        "asks no node to reset itself and releases nothing; one that was asked already may reset",
+        "requests no reset and releases nothing; a reset that was already requested may happen",
         "finishes a release that has begun, and begins none",
         "goes on waiting for the node to come back",
     ]

@@ -34,7 +34,7 @@ def test_pausing_and_resuming_leave_the_rest_of_the_policy_alone() -> None:
     assert spec(world) == before
 
 
-def test_where_there_is_no_policy_one_is_made_that_acts_no_more_than_before() -> None:
+def test_a_missing_policy_is_created_in_dry_run_mode_with_the_pause() -> None:
     world, caller = quiet_world()
     world.admin_api.delete(REMEDIATION_POLICY, "cluster")
     change = caller.run(lambda cluster: set_pause(cluster, SWAP, dry_run=False))
@@ -72,7 +72,7 @@ def test_a_second_pause_keeps_the_later_end_and_both_reasons(
 
 
 @pytest.mark.attack("U9")
-def test_a_pause_is_replaced_when_that_is_asked_for_or_its_end_is_over() -> None:
+def test_a_pause_is_replaced_on_request_or_after_its_end() -> None:
     world, caller = quiet_world()
     caller.run(lambda cluster: set_pause(cluster, SWAP, dry_run=False))
     caller.run(lambda cluster: set_pause(cluster, OTHER, replace=True, dry_run=False))
@@ -83,13 +83,13 @@ def test_a_pause_is_replaced_when_that_is_asked_for_or_its_end_is_over() -> None
     assert caller.run(lambda cluster: set_pause(cluster, OTHER, dry_run=False)) == PauseChange(None, OTHER)
 
 
-def test_a_reason_stays_within_what_the_api_takes() -> None:
+def test_a_merged_reason_has_at_most_the_length_that_the_api_allows() -> None:
     long = SWAP.but(reason="x" * 1024)
 
     assert len(merged_pause(OTHER, long).reason) == 1024
 
 
-def test_a_pause_that_is_to_be_kept_is_kept() -> None:
+def test_a_pause_with_the_keep_option_is_kept() -> None:
     world, caller = quiet_world()
     other = Pause(reason="power test", by="anna")
     caller.run(lambda cluster: set_pause(cluster, SWAP, dry_run=False))
@@ -108,7 +108,7 @@ def test_resuming_what_is_not_paused_writes_nothing() -> None:
     assert world.server.revision == revision
 
 
-def test_what_the_server_refuses_is_told_in_its_words() -> None:
+def test_a_refusal_shows_the_server_s_message() -> None:
     _, caller = quiet_world()
     in_another_s_name = Pause(reason="switch swap", by="berta")
 

@@ -106,7 +106,7 @@ CASES: Final[dict[str, ProbeFacts]] = {
                     acknowledged=0,
                     peers=((),),
                     certificate=None,
-                    held_back="it has reset itself 3 times within 60 minutes: somebody should look",
+                    held_back="it has reset itself 3 times within 60 minutes: an operator must check it",
                 ),
                 renewed=-900.0,
             )

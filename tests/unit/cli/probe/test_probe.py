@@ -50,7 +50,7 @@ def test_the_time_that_it_names_is_the_time_that_it_takes(world: FencingWorld) -
     assert len(view.peers) == 4
 
 
-def test_where_it_says_that_too_few_peers_are_left_time_proves_nothing(world: FencingWorld) -> None:
+def test_with_too_few_remaining_peers_time_proves_nothing(world: FencingWorld) -> None:
     for name in ("node-2", "node-3"):
         world.rack.members[name].machine.connected = False
     world.run(150.0)
@@ -63,14 +63,14 @@ def test_where_it_says_that_too_few_peers_are_left_time_proves_nothing(world: Fe
     assert world.status.get("evidence", {}).get("class") != "E4"
 
 
-def test_leases_that_may_not_be_seen_leave_it_open(world: FencingWorld) -> None:
+def test_leases_that_may_not_be_seen_leave_the_result_open(world: FencingWorld) -> None:
     view = SimulatedCaller(world.world, hidden=("leases",)).run(read)
 
     assert chances(view) == {"E2": Possible.UNKNOWN, "E4": Possible.UNKNOWN, "E5": Possible.YES}
     assert any("cannot be read" in one for one in view.unread)
 
 
-def test_a_node_that_is_not_there_is_said_so(world: FencingWorld) -> None:
+def test_a_missing_node_is_reported(world: FencingWorld) -> None:
     async def nowhere(cluster: Cluster) -> ProbeView:
         return probe_view(await gather(cluster, "nowhere"))
 
@@ -79,8 +79,8 @@ def test_a_node_that_is_not_there_is_said_so(world: FencingWorld) -> None:
 
 
 @pytest.mark.parametrize(("peers", "needed"), [(0, 1), (1, 2), (2, 2), (3, 3), (4, 3), (5, 4), (15, 9)])
-def test_so_many_peers_must_stay_as_one_may_lie(peers: int, needed: int) -> None:
-    """Where more are needed than there are, none would do."""
+def test_the_fewest_peers_that_are_sufficient_for_each_cluster_size(peers: int, needed: int) -> None:
+    """If more peers are needed than exist, no number is sufficient."""
     assert fewest_peers([f"n{number}" for number in range(peers)]) == needed
 
 
@@ -103,11 +103,11 @@ def test_a_check_that_does_not_watch_for_silence_asks_for_nothing() -> None:
     deaf = check.but(spec=check.spec.but(thresholds=(check.spec.thresholds[0].but(type="KernelDeadlock"),)))
     view = probe_view(facts_of(RESET, all_checks=[deaf]))
 
-    assert view.steps == ("nhc/workers does not watch for Ready=Unknown: it would ask for nothing",)
+    assert view.steps == ("nhc/workers does not watch for Ready=Unknown: it would request nothing",)
 
 
 @pytest.mark.attack("V4")
-def test_what_a_ride_through_costs_is_told_in_seconds() -> None:
+def test_the_cost_of_a_ride_through_is_shown_in_seconds() -> None:
     plain = probe_view(facts_of(RESET))
     riding = A_REPORT.but(feed_lease=A_REPORT.feed_lease + 60.0, ride_through=60.0)
     view = probe_view(facts_of(RESET, agent_=Present(agent(riding))))

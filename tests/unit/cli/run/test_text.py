@@ -5,10 +5,10 @@ from dataclasses import replace
 from nodemend.cli.run import (
     OrderedView,
     OrderView,
-    TakenBackView,
+    OrderWithdrawnView,
+    render_order_withdrawn,
     render_ordered,
     render_preview,
-    render_taken_back,
 )
 
 SUSPECT = OrderView(
@@ -26,7 +26,7 @@ SUSPECT = OrderView(
 )
 STORM = "Too many are unhealthy in the cluster: 8 of 20, and the limit is 40%."
 PAST = replace(
-    SUSPECT, past_guard=True, passed=(STORM, "A storm has just ended, and what it leaves is judged anew.")
+    SUSPECT, past_guard=True, passed=(STORM, "A storm has just ended, and the cooldown after it is not over.")
 )
 
 
@@ -41,24 +41,22 @@ def test_before_it_is_ordered() -> None:
         f"{state}\nIt would be held for now. {STORM}"
     )
     assert lines(*render_preview(replace(SUSPECT, before_by="berta", before_reason="me first"))) == (
-        f"{state}\n"
-        "Its remediation is ordered already, by berta: me first\n"
-        "That order would be replaced by yours."
+        f"{state}\nIts remediation is ordered already, by berta: me first\nYour order would replace it."
     )
     assert lines(*render_preview(PAST)) == (
         f"{state}\n"
-        "It would be let past what the guard says:\n"
+        "It would override these limits of the guard:\n"
         f"  {STORM}\n"
-        "  A storm has just ended, and what it leaves is judged anew.\n"
-        "The guard says so because one cause may be behind all of it. Look for that first."
+        "  A storm has just ended, and the cooldown after it is not over.\n"
+        "The guard holds it because the failures may have one common cause. Look for that first."
     )
 
 
 def test_what_was_ordered_and_how_to_undo_it() -> None:
     assert lines(*render_ordered(OrderedView(order=SUSPECT, dry_run=False))) == (
         "ordered by anna: the remediation of edge-07, now: its disk is failing\n"
-        "The checker looks at everything once more, and then begins.\n"
-        "The order is good for 15m, and is used up when the remediation is there.\n"
+        "The checker verifies everything once more, and then begins.\n"
+        "The order is valid for 15m, and ends when its remediation is created.\n"
         "  undo, until then:  kubectl mend run edge-07 --withdraw\n"
         "Next: kubectl mend explain edge-07"
     )
@@ -69,24 +67,24 @@ def test_what_was_ordered_and_how_to_undo_it() -> None:
     assert past[3] == "  undo, until then:  kubectl mend override edge-07 --withdraw"
 
 
-def test_a_dry_run_says_that_nothing_was_changed() -> None:
+def test_a_dry_run_reports_that_nothing_was_changed() -> None:
     assert lines(*render_ordered(OrderedView(order=SUSPECT, dry_run=True))) == (
-        "dry run: the API server would take the order of anna to remediate edge-07 now.\n"
+        "dry run: the API server would accept the order of anna to remediate edge-07 now.\n"
         "Nothing was changed.\n"
         'Next: kubectl mend run edge-07 --reason "its disk is failing"'
     )
 
 
-def test_taking_it_back() -> None:
-    taken = TakenBackView(
+def test_withdrawing_an_order() -> None:
+    taken = OrderWithdrawnView(
         node="edge-07", by="anna", reason="its disk is failing", past_guard=False, dry_run=False
     )
-    assert lines(*render_taken_back(taken)) == (
+    assert lines(*render_order_withdrawn(taken)) == (
         "withdrawn: the order of anna to remediate edge-07: its disk is failing\n"
-        "A remediation that it has begun by now goes on; kubectl mend stop ends it.\n"
+        "If its remediation has already begun, that continues; kubectl mend stop ends it.\n"
         "  undo:  kubectl mend run edge-07 --reason ...\n"
         "Next: kubectl mend explain edge-07"
     )
-    assert next(iter(render_taken_back(replace(taken, dry_run=True)))) == (
-        "dry run: the API server would take back the order of anna to remediate edge-07."
+    assert next(iter(render_order_withdrawn(replace(taken, dry_run=True)))) == (
+        "dry run: the API server would withdraw the order of anna to remediate edge-07."
     )

@@ -14,7 +14,7 @@ from nodemend.api.resources import (
     REMEDIATION_POLICY,
 )
 from nodemend.cli.exit_codes import CommandFailure
-from nodemend.cli.run import OrderView, TakenBackView, order, prepare, take_back
+from nodemend.cli.run import OrderView, OrderWithdrawnView, order, prepare, withdraw_order
 from simulation.cluster.world import CHECK, Shape, World
 from tests.unit.cli.simulated_caller import EVERYTHING, SimulatedCaller
 
@@ -64,7 +64,7 @@ def story() -> Iterator[Story]:
     begun.world.close()
 
 
-def test_an_order_is_for_this_very_node_and_goes_with_it(story: Story) -> None:
+def test_an_order_is_for_exactly_this_node_and_is_deleted_with_it(story: Story) -> None:
     story.order()
     node = story.world.admin_api.get(NODE, SICK)
     assert node is not None
@@ -75,7 +75,7 @@ def test_an_order_is_for_this_very_node_and_goes_with_it(story: Story) -> None:
     assert (owner["kind"], owner["uid"]) == ("Node", node["metadata"]["uid"])
 
 
-def test_what_is_shown_is_the_node_s_state_and_what_would_hold_it(story: Story) -> None:
+def test_the_text_shows_the_node_s_state_and_what_would_hold_it(story: Story) -> None:
     free = story.prepare()
     story.set_policy(pause={"reason": "swap", "by": "admin"})
     held = story.prepare()
@@ -94,7 +94,7 @@ def test_a_dry_run_writes_nothing(story: Story) -> None:
     assert story.orders == [before]
 
 
-def test_a_second_order_replaces_the_first_and_tells_whose_it_was(story: Story) -> None:
+def test_a_second_order_replaces_the_first_and_names_its_author(story: Story) -> None:
     berta = SimulatedCaller(story.world, "berta")
     story.order()
     shown = story.prepare(by=berta)
@@ -104,25 +104,25 @@ def test_a_second_order_replaces_the_first_and_tells_whose_it_was(story: Story) 
     assert [one["spec"]["by"] for one in story.orders] == ["berta"]
 
 
-def test_an_order_is_taken_back_by_whoever_may(story: Story) -> None:
+def test_any_user_with_the_right_can_withdraw_an_order(story: Story) -> None:
     story.order()
     berta = SimulatedCaller(story.world, "berta")
-    taken = berta.run(lambda cluster: take_back(cluster, SICK, dry_run=False))
+    taken = berta.run(lambda cluster: withdraw_order(cluster, SICK, dry_run=False))
 
-    assert taken == TakenBackView(node=SICK, by="anna", reason=WHY, past_guard=False, dry_run=False)
+    assert taken == OrderWithdrawnView(node=SICK, by="anna", reason=WHY, past_guard=False, dry_run=False)
     assert story.orders == []
     with pytest.raises(CommandFailure, match="no order to withdraw"):
-        berta.run(lambda cluster: take_back(cluster, SICK, dry_run=False))
+        berta.run(lambda cluster: withdraw_order(cluster, SICK, dry_run=False))
 
 
-def test_a_node_that_is_well_is_refused_with_what_to_do_instead(story: Story) -> None:
+def test_an_order_for_a_healthy_node_is_refused_with_an_alternative(story: Story) -> None:
     with pytest.raises(CommandFailure, match="node-2 is Ready, and nhc/all-nodes finds nothing") as refused:
         story.prepare("node-2")
     assert "kubectl drain node-2" in refused.value.next_step
     assert "Nothing was ordered." in refused.value.message
 
 
-def test_a_node_that_nobody_watches_is_refused(story: Story) -> None:
+def test_an_order_for_a_node_without_a_check_is_refused(story: Story) -> None:
     story.world.admin_api.delete(NODE_HEALTH_CHECK, CHECK)
     with pytest.raises(CommandFailure, match="node-1 is watched by no check"):
         story.prepare()
@@ -143,7 +143,7 @@ def test_a_node_under_remediation_is_refused(story: Story) -> None:
         ("override", True, "anna may not override the guard"),
     ],
 )
-def test_who_may_not_is_told_which_role_may(
+def test_a_user_without_the_right_sees_which_role_has_it(
     story: Story, lacks: str, reported: str, *, past_guard: bool
 ) -> None:
     anna = SimulatedCaller(story.world, "anna", [verb for verb in EVERYTHING if verb != lacks])
@@ -169,7 +169,9 @@ def test_an_override_where_nothing_holds_is_refused(story: Story) -> None:
 
 def test_an_override_of_what_it_does_not_pass_is_refused(story: Story) -> None:
     story.set_policy(maxUnhealthy=1, pause={"reason": "swap", "by": "admin"})
-    with pytest.raises(CommandFailure, match="An override does not pass this: Paused by admin: swap") as no:
+    with pytest.raises(
+        CommandFailure, match="An override does not apply to this: Paused by admin: swap"
+    ) as no:
         story.prepare(past_guard=True)
     assert no.value.next_step == "`kubectl mend resume` ends the pause."
 
@@ -185,7 +187,7 @@ def test_an_order_that_is_given_is_followed() -> None:
 
 @pytest.mark.attack("U9")
 @pytest.mark.parametrize("verbs", [(), ("get", "list"), ("get", "list", "create")])
-def test_who_may_not_override_is_told_the_role_that_may(story: Story, verbs: tuple[str, ...]) -> None:
+def test_a_user_who_may_not_override_sees_which_role_may(story: Story, verbs: tuple[str, ...]) -> None:
     eve = SimulatedCaller(story.world, "eve", verbs=verbs)
     with pytest.raises(CommandFailure, match="may not override the guard") as refused:
         eve.run(lambda cluster: prepare(cluster, SICK, WHY, past_guard=True))

@@ -18,12 +18,14 @@ def a_snapshot(objects: Iterable[Object]) -> Snapshot:
     return read_snapshot(as_list(objects), "a test", NOON)
 
 
-def a_plan(*fails: str, heals: tuple[str, ...] = (), stays_sick: tuple[str, ...] = (), **others: Any) -> Plan:
+def a_plan(
+    *fails: str, heals: tuple[str, ...] = (), stays_unhealthy: tuple[str, ...] = (), **others: Any
+) -> Plan:
     """For an hour, with remediations of ten minutes, unless `lasts` and `takes` say otherwise."""
     return Plan(
         fails=tuple(map(parse_failure_spec, fails)),
         heals=tuple(map(parse_failure_spec, heals)),
-        stays_sick=tuple(map(parse_choice, stays_sick)),
+        stays_unhealthy=tuple(map(parse_choice, stays_unhealthy)),
         symptom=parse_symptom(others.get("symptom", "Ready=Unknown")),
         lasts=others.get("lasts", HOUR),
         remediation_takes=others.get("takes", 600),

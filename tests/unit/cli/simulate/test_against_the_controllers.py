@@ -69,6 +69,7 @@ def live(world: World, incident: Incident) -> Lived:
     return lived
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "incident",
     [
@@ -102,7 +103,7 @@ def test_the_same_remediations_begin_in_the_same_order_at_about_the_same_time(in
         world.close()
     fails = (f"{name}@{at}s" for name, at in lived.unknown)
     heals = tuple(f"{name}@{at}s" for name, at in lived.well)
-    plan = a_plan(*fails, heals=heals, stays_sick=("*",), takes=36000, lasts=incident.lasts)
+    plan = a_plan(*fails, heals=heals, stays_unhealthy=("*",), takes=36000, lasts=incident.lasts)
     simulated = begun(simulate(snapshot, plan))
 
     assert [name for _, name in lived.asked] == [name for _, name in simulated]

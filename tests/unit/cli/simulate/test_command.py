@@ -31,7 +31,7 @@ def run(*arguments: str) -> int:
     return main(["simulate", "--utc", *arguments])
 
 
-def test_that_recoveries_are_not_simulated_is_said_where_a_check_has_one(
+def test_unsimulated_recoveries_are_reported_if_a_check_has_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     recovers = check("workers", recovery=remedy("SwitchOn"))
@@ -66,7 +66,9 @@ def test_a_difference_in_yaml(capsys: pytest.CaptureFixture[str]) -> None:
     view = yaml.safe_load(capsys.readouterr().out)
 
     assert (view["first"]["name"], view["second"]["name"]) == ("what is in force", "check.yaml")
-    assert view["only"][0]["why"] == "The check workers says dryRun: nothing is done, only told."
+    assert (
+        view["only"][0]["why"] == "The check workers sets dryRun, so Nodemend only reports what it would do."
+    )
 
 
 def test_a_snapshot_from_standard_input(
@@ -87,7 +89,7 @@ def test_a_check_that_is_only_tried_is_enough(capsys: pytest.CaptureFixture[str]
     [
         (["--fail", "edge-a1"], ExitCode.USAGE, "does not say when"),
         (["--fail", "edge-z@2m"], ExitCode.USAGE, "no node matches edge-z"),
-        (["--stays-sick", "edge-z"], ExitCode.USAGE, "no node matches edge-z"),
+        (["--stays-unhealthy", "edge-z"], ExitCode.USAGE, "no node matches edge-z"),
         (["--fail", "rack=r1@2m"], ExitCode.USAGE, "no node has a label rack"),
         (["--fail", "edge-a1@2h"], ExitCode.USAGE, "is at 2h, and it ends after 1h"),
         (["--heal", "edge-a1@2m..61m"], ExitCode.USAGE, "is at 1h01m, and it ends after 1h"),
@@ -103,7 +105,7 @@ def test_a_check_that_is_only_tried_is_enough(capsys: pytest.CaptureFixture[str]
         (["--snapshot", "unwatched.json"], ExitCode.WRONG, "unwatched.json has no NodeHealthCheck"),
     ],
 )
-def test_what_cannot_be_simulated_is_said_and_ends_as_other_commands_do(
+def test_an_impossible_simulation_is_reported_and_exits_like_other_commands(
     arguments: list[str], code: ExitCode, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("--snapshot", "cluster.json", *arguments) == code
@@ -112,6 +114,7 @@ def test_what_cannot_be_simulated_is_said_and_ends_as_other_commands_do(
     assert not shown.out
 
 
+@pytest.mark.slow
 def test_a_file_needs_nothing_that_talks_to_a_cluster() -> None:
     """It is half of a start. The names of modules are asked in a fresh program."""
     script = (

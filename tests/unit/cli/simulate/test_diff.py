@@ -42,12 +42,12 @@ def test_what_only_one_remediates_and_why_the_other_does_not() -> None:
 def test_they_also_part_where_the_same_begins_at_another_time() -> None:
     view = compared("edge-a*:2@0s", minInterval="2m")
     assert view.parting == PartingView(
-        at=310, begins="old", node="edge-a5", other="new", why="Another remediation has only just begun."
+        at=310, begins="old", node="edge-a5", other="new", why="Another remediation has only just started."
     )
     assert view.only == ()
 
 
-def test_where_nobody_is_sick_any_more_there_is_nothing_to_hold() -> None:
+def test_without_unhealthy_nodes_nothing_is_held() -> None:
     slow = compared("edge-a*:3@0s", heals=("edge-a6@10m",), maxConcurrent=1)
     assert slow.only == ()
     late = compare(

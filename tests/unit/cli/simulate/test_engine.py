@@ -38,7 +38,7 @@ def test_without_a_failure_nothing_happens() -> None:
     assert story.watched == 27
 
 
-def test_the_life_of_one_failure() -> None:
+def test_the_timeline_of_one_failure() -> None:
     assert steps(simulated(PLAIN, "edge-a1@2m")) == [
         (120, StepKind.FAIL, ["edge-a1"]),
         (420, StepKind.UNHEALTHY, ["edge-a1"]),
@@ -48,17 +48,17 @@ def test_the_life_of_one_failure() -> None:
     ]
 
 
-def test_a_node_that_heals_in_time_is_left_alone() -> None:
+def test_a_node_that_recovers_in_time_is_left_alone() -> None:
     story = simulated(PLAIN, "edge-a1@2m", heals=("edge-a1@6m59s",))
     assert steps(story) == [(120, StepKind.FAIL, ["edge-a1"]), (419, StepKind.HEAL, ["edge-a1"])]
 
 
-def test_a_node_that_heals_meanwhile_has_its_remediation_withdrawn() -> None:
+def test_a_node_that_recovers_during_its_remediation_has_it_withdrawn() -> None:
     story = simulated(PLAIN, "edge-a1@0s", heals=("*@8m",))
     assert ended(story) == [("edge-a1", RemediationOutcome.WITHDRAWN, 510)]
 
 
-def test_whoever_was_unhealthy_first_goes_first_then_by_name() -> None:
+def test_the_longest_unhealthy_node_goes_first_then_by_name() -> None:
     story = simulated(plain({"maxConcurrent": 1}), "edge-b*:2@1m", "edge-a1@2m", "edge-a2@1m")
     assert begun(story) == [(360, "edge-a2"), (960, "edge-b1"), (1560, "edge-b5"), (2160, "edge-a1")]
 
@@ -66,16 +66,16 @@ def test_whoever_was_unhealthy_first_goes_first_then_by_name() -> None:
 def test_beginnings_are_paced() -> None:
     story = simulated(plain({"minInterval": "25s", "maxConcurrentPercent": 50}), "edge-a*:3@0s")
     assert begun(story) == [(300, "edge-a1"), (325, "edge-a3"), (350, "edge-a6")]
-    assert holds(story) == [(300, "Pacing", ["edge-a3", "edge-a6"])]
+    assert holds(story) == [(300, "StartInterval", ["edge-a3", "edge-a6"])]
 
 
-def test_without_a_pace_as_many_begin_at_once_as_may() -> None:
+def test_without_a_pace_remediations_start_up_to_the_limit_at_once() -> None:
     story = simulated(plain({"minInterval": "0s", "maxConcurrentPercent": 10}), "edge-a*:3@0s")
     assert begun(story) == [(300, "edge-a1"), (300, "edge-a3"), (900, "edge-a6")]
     assert story.most_at_once == 2
 
 
-def test_a_pace_is_kept_also_when_places_fall_free_one_by_one() -> None:
+def test_a_pace_is_kept_even_if_slots_become_free_one_by_one() -> None:
     """Two end three seconds apart; the second free slot is used when the interval is over."""
     fails = ("edge-a1@0s", "edge-a2@3s", "edge-b1@4s", "edge-b2@5s")
     story = simulated(plain({"minInterval": "0s"}), *fails)
@@ -84,7 +84,7 @@ def test_a_pace_is_kept_also_when_places_fall_free_one_by_one() -> None:
     assert [at for at, _ in begun(paced)] == [300, 310, 900, 910]
 
 
-def test_a_place_that_falls_free_in_another_zone_is_given_away_when_the_interval_is_over() -> None:
+def test_a_freed_slot_in_another_zone_is_used_after_the_interval() -> None:
     sick = node("edge-x", "a", ready="Unknown", since="2026-01-31T11:00:00Z")
     zoned = plain({"failureDomains": {}, "maxConcurrent": 2, "minInterval": "47s"})
     story = simulated(
@@ -93,7 +93,7 @@ def test_a_place_that_falls_free_in_another_zone_is_given_away_when_the_interval
     assert begun(story) == [(300, "edge-a1"), (600, "edge-b1"), (647, "edge-b5")]
 
 
-def test_a_storm_of_sixty_percent_remediates_nobody() -> None:
+def test_a_storm_of_sixty_percent_remediates_no_node() -> None:
     story = simulated(PLAIN, "*:60%@2m")
     assert begun(story) == []
     assert [step.what for step in story.steps] == [
@@ -105,16 +105,16 @@ def test_a_storm_of_sixty_percent_remediates_nobody() -> None:
     assert {spell.until for spell in story.hold_periods.all()} == {None}
 
 
-def test_after_a_storm_it_settles_and_who_is_still_sick_is_helped() -> None:
+def test_after_a_storm_and_the_settle_time_unhealthy_nodes_are_remediated() -> None:
     story = simulated(PLAIN, "*:60%@2m", heals=("*:14@20m",))
     assert [(at, reason, len(nodes)) for at, reason, nodes in holds(story)] == [
         (420, "TooManyUnhealthy", 15),
-        (1200, "Settling", 1),
+        (1200, "CoolingDown", 1),
     ]
     assert [at for at, _ in begun(story)] == [1500]
 
 
-def test_a_storm_in_one_zone_holds_that_zone_alone() -> None:
+def test_a_storm_in_one_zone_holds_only_that_zone() -> None:
     zoned = plain({"failureDomains": {}}, maxUnhealthy="100%")
     story = simulated(zoned, "zone=b:4@0s", "edge-a1@0s")
     assert begun(story) == [(300, "edge-a1")]
@@ -136,7 +136,7 @@ def test_a_zone_is_one_also_where_two_checks_share_it() -> None:
     story = simulated([*teams, *checks, limits], "x1@0s", "y*:3@0s", heals=("y*@10m",))
     assert [(at, reason) for at, reason, nodes in holds(story) if "x1" in nodes] == [
         (300, "TooManyUnhealthy"),
-        (600, "Settling"),
+        (600, "CoolingDown"),
     ]
     assert begun(story) == [(900, "x1")]
 
@@ -174,23 +174,23 @@ def test_a_remedy_that_does_not_heal_in_its_time_is_given_up_for_the_next() -> N
     ]
 
 
-def test_who_stays_sick_climbs_to_the_last_remedy_and_stays_there() -> None:
+def test_a_node_that_stays_unhealthy_escalates_to_the_last_step_and_stays_there() -> None:
     ladder = plain(remedies=[remedy("NodeFence"), remedy()])
-    story = simulated(ladder, "edge-a1@0s", stays_sick=("edge-a1",))
+    story = simulated(ladder, "edge-a1@0s", stays_unhealthy=("edge-a1",))
     assert [(one.begun_at, one.number) for one in story.attempts] == [(300, 1), (900, 2)]
     assert list(story.hold_periods.all()) == [HoldPeriod("edge-a1", ("RemediesExhausted", ""), 1500, None)]
-    assert steps(story, StepKind.STILL_SICK) == [
-        (900, StepKind.STILL_SICK, ["edge-a1"]),
-        (1500, StepKind.STILL_SICK, ["edge-a1"]),
+    assert steps(story, StepKind.STILL_UNHEALTHY) == [
+        (900, StepKind.STILL_UNHEALTHY, ["edge-a1"]),
+        (1500, StepKind.STILL_UNHEALTHY, ["edge-a1"]),
     ]
 
 
-def test_who_was_sick_before_is_judged_by_the_time_that_is_written() -> None:
+def test_an_already_unhealthy_node_is_judged_by_its_recorded_time() -> None:
     since = node("edge-x", "a", ready="Unknown", since="2026-01-31T11:57:00Z")
     assert begun(simulated([since, *PLAIN])) == [(120, "edge-x")]
 
 
-def test_a_remediation_that_is_under_way_takes_a_place() -> None:
+def test_a_running_remediation_takes_a_slot() -> None:
     sick = node("edge-x", "a", ready="Unknown", since="2026-01-31T11:00:00Z")
     story = simulated([sick, remediation("edge-x"), *plain({"maxConcurrent": 1})], "edge-a1@0s")
     assert steps(story, StepKind.BACK) == [
@@ -200,7 +200,7 @@ def test_a_remediation_that_is_under_way_takes_a_place() -> None:
     assert begun(story) == [(600, "edge-a1")]
 
 
-def test_somebody_else_s_remediation_is_waited_for() -> None:
+def test_the_simulation_waits_for_another_controller_s_remediation() -> None:
     sick = node("edge-x", "a", ready="Unknown", since="2026-01-31T11:00:00Z")
     theirs = remediation("edge-x", "another")
     story = simulated([sick, theirs, *PLAIN, check("another", selector={"matchLabels": {"a": "b"}})])
@@ -219,20 +219,20 @@ def test_somebody_else_s_remediation_is_waited_for() -> None:
         (plain(pause={"reason": "swap"}), "Paused"),
     ],
 )
-def test_what_people_said_holds(objects: list[Object], reason: str) -> None:
+def test_operator_settings_hold(objects: list[Object], reason: str) -> None:
     story = simulated(objects, "edge-a1@0s")
     assert holds(story) == [(300, reason, ["edge-a1"])]
     assert begun(story) == []
 
 
 @pytest.mark.parametrize("of_check", [False, True])
-def test_a_pause_ends_when_it_says(*, of_check: bool) -> None:
+def test_a_pause_ends_at_its_end_time(*, of_check: bool) -> None:
     pause = {"pause": {"reason": "swap", "until": "2026-01-31T12:07:30Z"}}
     story = simulated(plain(**pause) if of_check else plain(pause), "edge-a1@0s")
     assert begun(story) == [(450, "edge-a1")]
 
 
-def test_who_is_excluded_or_in_maintenance_stays_held() -> None:
+def test_an_excluded_or_maintained_node_stays_held() -> None:
     working = {"type": "Working", "status": "True"}
     objects = [
         node("n1", labels={"nodemend.io/exclude": ""}),
@@ -278,7 +278,7 @@ def test_a_remedy_that_the_cluster_does_not_serve_is_a_hold() -> None:
     assert holds(story) == [(300, "CannotRead", ["edge-a1"])]
 
 
-def test_it_ends_when_it_is_told_to() -> None:
+def test_the_simulation_ends_at_the_given_time() -> None:
     story = simulated(PLAIN, "edge-a1@0s", lasts=600)
     assert ended(story) == [("edge-a1", RemediationOutcome.UNDER_WAY, None)]
     assert all(step.at <= 600 for step in story.steps)

@@ -1,4 +1,4 @@
-"""Parsing of the values of --fail, --heal, --stays-sick and --symptom."""
+"""Parsing of the option values that define failures, recoveries and symptoms."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_which_nodes_how_many_and_when(written: str, choice: Choice, when: Span)
         ("edge-07@2m..1m", "ends before it begins"),
     ],
 )
-def test_what_means_nothing_is_refused_with_a_reason(written: str, wrong: str) -> None:
+def test_an_invalid_option_is_refused_with_a_reason(written: str, wrong: str) -> None:
     with pytest.raises(ValueError, match=wrong):
         parse_failure_spec(written)
 

@@ -45,7 +45,7 @@ def test_a_short_label_that_may_be_two_is_to_be_written_out() -> None:
         ("rack=r1", "no node has"),
     ],
 )
-def test_nobody_meant_is_an_error(written: str, wrong: str) -> None:
+def test_a_selection_of_no_node_is_an_error(written: str, wrong: str) -> None:
     with pytest.raises(ValueError, match=wrong):
         meant(written)
 

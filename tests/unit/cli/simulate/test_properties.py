@@ -3,6 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -84,7 +85,7 @@ def plans(draw: st.DrawFn) -> Plan:
     return a_plan(
         *draw(some),
         heals=tuple(draw(some)),
-        stays_sick=draw(st.sampled_from([(), ("edge-b2",), ("zone=a:2",)])),
+        stays_unhealthy=draw(st.sampled_from([(), ("edge-b2",), ("zone=a:2",)])),
         takes=draw(st.sampled_from([61, 600, 1800])),
         lasts=2 * 3600,
     )
@@ -107,9 +108,10 @@ def reported(story: RunLog) -> object:
     return story.steps, story.attempts, sorted(story.hold_periods.all(), key=str)
 
 
+@pytest.mark.slow
 @given(clusters(), plans())
 @settings(max_examples=60, deadline=None)
-def test_the_same_simulation_is_the_same_story_also_when_everybody_is_asked_every_time(
+def test_a_simulation_gives_the_same_timeline_if_every_node_is_evaluated_each_time(
     snapshot: Snapshot, plan: Plan
 ) -> None:
     story = reported(simulate(snapshot, plan))
@@ -117,6 +119,7 @@ def test_the_same_simulation_is_the_same_story_also_when_everybody_is_asked_ever
     assert reported(simulate(snapshot, plan, thorough=True)) == story
 
 
+@pytest.mark.slow
 @given(clusters(), plans())
 @settings(max_examples=60, deadline=None)
 def test_the_limits_are_kept(snapshot: Snapshot, plan: Plan) -> None:
@@ -137,7 +140,7 @@ def test_the_limits_are_kept(snapshot: Snapshot, plan: Plan) -> None:
 
 @given(clusters(), plans())
 @settings(max_examples=40, deadline=None)
-def test_nobody_is_remediated_who_has_not_been_unhealthy_first(snapshot: Snapshot, plan: Plan) -> None:
+def test_no_node_is_remediated_before_it_is_unhealthy(snapshot: Snapshot, plan: Plan) -> None:
     story = simulate(snapshot, plan)
     unhealthy = {
         (node_, step.at) for step in story.steps if step.what is StepKind.UNHEALTHY for node_ in step.nodes
@@ -151,6 +154,6 @@ def test_nobody_is_remediated_who_has_not_been_unhealthy_first(snapshot: Snapsho
 
 @given(clusters())
 @settings(max_examples=30, deadline=None)
-def test_no_failure_no_remediation_but_of_who_was_sick_before(snapshot: Snapshot) -> None:
+def test_without_a_failure_only_already_unhealthy_nodes_are_remediated(snapshot: Snapshot) -> None:
     story = simulate(snapshot, a_plan())
     assert {attempt.node for attempt in story.attempts} <= {"edge-x"}

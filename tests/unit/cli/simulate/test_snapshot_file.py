@@ -54,7 +54,7 @@ def test_a_list_in_json_and_in_yaml_is_the_same() -> None:
     assert [found.metadata.name for found in from_json.checks] == ["workers", "control-plane"]
 
 
-def test_a_file_that_somebody_has_written() -> None:
+def test_a_file_written_by_hand() -> None:
     snapshot = read_snapshot(WRITTEN.encode(), "x", NOON)
 
     assert {name: found.uid for name, found in snapshot.nodes.items()} == {"n1": "n1", "n2": "n2"}
@@ -70,7 +70,7 @@ def test_the_items_of_a_typed_list_are_of_its_kind() -> None:
     assert list(read_snapshot(json.dumps(listed).encode(), "x", NOON).nodes) == ["n1"]
 
 
-def test_it_was_taken_when_a_kubelet_last_spoke() -> None:
+def test_the_snapshot_time_is_the_newest_kubelet_heartbeat() -> None:
     late = node(
         "n2", conditions=[{"type": "X", "status": "True", "lastHeartbeatTime": "2026-01-31T12:00:07Z"}]
     )
@@ -81,14 +81,14 @@ def test_it_was_taken_when_a_kubelet_last_spoke() -> None:
     assert read_snapshot(as_list([nothing]), "x", NOON.replace(hour=3)).taken_at == NOON.replace(hour=3)
 
 
-def test_remediations_under_way_come_along() -> None:
+def test_running_remediations_are_included() -> None:
     objects = [node("n1"), check("workers"), policy(), remediation("n1"), {"apiVersion": "v1", "kind": "Pod"}]
     (found,) = read_snapshot(as_list(objects), "x", NOON).remediations
 
     assert (found.name, found.resource.kind) == ("n1", MANUAL_REMEDIATION.kind)
 
 
-def test_a_policy_of_another_name_is_none() -> None:
+def test_a_policy_with_another_name_is_ignored() -> None:
     other = policy()
     other["metadata"]["name"] = "mine"
     assert read_snapshot(as_list([node("n1"), other]), "x", NOON).policy is None
@@ -116,7 +116,7 @@ def test_a_policy_of_another_name_is_none() -> None:
     ],
 )
 @pytest.mark.attack("S18")
-def test_what_cannot_be_read_is_said_in_a_sentence(content: bytes, wrong: str) -> None:
+def test_an_unreadable_file_is_reported_in_a_sentence(content: bytes, wrong: str) -> None:
     with pytest.raises(DocumentsError, match=wrong):
         read_snapshot(content, "x", NOON)
 

@@ -34,7 +34,7 @@ def test_holds_that_differ_in_their_numbers_are_one_and_show_the_last() -> None:
         a_step(0, StepKind.HOLD, "a", why="5 of 9", reason="TooManyUnhealthy", scope="b"),
         a_step(5, StepKind.HOLD, "b", why="6 of 9", reason="TooManyUnhealthy", scope="b"),
         a_step(5, StepKind.HOLD, "c", why="7 of 9", reason="TooManyUnhealthy", scope="c"),
-        a_step(6, StepKind.HOLD, "d", why="just begun", reason="Pacing"),
+        a_step(6, StepKind.HOLD, "d", why="just begun", reason="StartInterval"),
         a_step(7, StepKind.HOLD, "e", why="no room", reason="TooManyAtOnce"),
     ]
     assert [(line.why, line.nodes) for line in fold(steps)[1]] == [
@@ -53,7 +53,7 @@ def test_the_more_happens_the_longer_is_what_a_line_stands_for() -> None:
     assert fold(endless)[0] == 86400
 
 
-def test_that_a_case_is_closed_is_no_line_of_its_own() -> None:
+def test_the_closing_of_a_case_has_no_separate_line() -> None:
     assert fold([a_step(0, StepKind.CLOSE, "a")])[1] == []
 
 
@@ -76,6 +76,6 @@ def test_a_line_says_which_or_why(line: Line, said: str) -> None:
 def test_words() -> None:
     said = [
         spell_what(Line(0, what, ""))
-        for what in (StepKind.HOLD, StepKind.GIVE_UP, StepKind.STILL_SICK, StepKind.BACK)
+        for what in (StepKind.HOLD, StepKind.GIVE_UP, StepKind.STILL_UNHEALTHY, StepKind.BACK)
     ]
-    assert said == ["HOLD", "give up", "still sick", "back"]
+    assert said == ["HOLD", "give up", "still unhealthy", "back"]

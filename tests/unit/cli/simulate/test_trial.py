@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from nodemend.api.crd_schema import schema_of_kind
+from nodemend.api.crds import schema_of_kind
 from nodemend.api.meta import Wire
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import Mode, RemediationPolicy
@@ -26,7 +26,7 @@ def tried(*objects: Object, on: Snapshot | None = None) -> Snapshot:
     return with_file(on or a_snapshot(edge_cluster()), yaml.safe_dump_all(objects).encode())
 
 
-def test_a_policy_takes_the_place_of_the_one_in_force() -> None:
+def test_a_policy_replaces_the_one_in_force() -> None:
     snapshot = tried(policy(maxConcurrent=3))
 
     assert snapshot.policy is not None
@@ -34,7 +34,7 @@ def test_a_policy_takes_the_place_of_the_one_in_force() -> None:
     assert len(snapshot.checks) == 2
 
 
-def test_a_check_takes_the_place_of_its_namesake_and_keeps_its_identity() -> None:
+def test_a_check_replaces_the_one_of_its_name_and_keeps_its_identity() -> None:
     written = check("workers", maxUnhealthy=1, remedies=[remedy("NodeFence")])
     written["metadata"] = {"name": "workers"}
     snapshot = tried(written, check("gpu"))
@@ -46,7 +46,7 @@ def test_a_check_takes_the_place_of_its_namesake_and_keeps_its_identity() -> Non
     assert {asked.kind for asked in snapshot.kinds} == {"ManualRemediationTemplate", "NodeFenceTemplate"}
 
 
-def test_as_if_acting_lifts_whatever_people_said() -> None:
+def test_as_if_acting_overrides_pauses_of_operators() -> None:
     pause = {"reason": "swap"}
     snapshot = as_if_acting(
         a_snapshot([node("n1"), check("c", dryRun=True, pause=pause), policy(mode="DryRun", pause=pause)])
@@ -87,7 +87,7 @@ def test_a_file_that_would_not_mean_what_its_author_thinks_is_refused(
         check("c", maxUnhealthy="1 %"),
     ],
 )
-def test_a_limit_that_is_none_is_refused(written: Object) -> None:
+def test_an_invalid_limit_is_refused(written: Object) -> None:
     with pytest.raises(ValueError, match="is no limit"):
         refuse_bad_limits(a_snapshot([node("n1"), written]))
     refuse_bad_limits(a_snapshot(edge_cluster()))
@@ -104,7 +104,7 @@ READY = {"type": "Ready", "status": "Unknown", "period": "5m"}
     [
         (check("c", thresholds=[{**READY, "status": "True"}]), r"thresholds\[0\] must be Unknown or False"),
         (check("c", thresholds=[{**READY, "period": "10s"}]), r"thresholds\[0\] must be at least 40s"),
-        (check("c", remedies=[remedy("NodeFence"), remedy("NodeFence")]), "must be of a kind of its own"),
+        (check("c", remedies=[remedy("NodeFence"), remedy("NodeFence")]), "must have a different kind"),
         (check("c", remedies=[remedy("NodeFence", timeout="30s")]), "must be at least 1m"),
         (check("c", selector={"matchLabels": {"-a": "b"}}), "each key must be a label key"),
         (check("c", selector={"matchExpressions": [{"key": "a", "operator": "In"}]}), "at least one value"),
@@ -117,7 +117,7 @@ READY = {"type": "Ready", "status": "Unknown", "period": "5m"}
         ({**check("c"), "apiVersion": "remediation.medik8s.io/v1alpha1"}, "is no nodemend.io/v1alpha1"),
     ],
 )
-def test_what_the_api_server_refuses_is_not_tried(written: Object, why: str) -> None:
+def test_a_file_that_the_api_server_refuses_is_not_simulated(written: Object, why: str) -> None:
     with pytest.raises(DocumentsError, match=why):
         tried(written)
 

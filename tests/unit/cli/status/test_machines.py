@@ -1,8 +1,7 @@
 """MachineHealthChecks in `status` beside NodeHealthChecks, as the checker reported on them."""
 
 from nodemend.cli.read_commands import gather
-from nodemend.cli.status.text import render
-from nodemend.cli.status.view import StatusView, without_ages
+from nodemend.cli.status.view import StatusView, render, without_ages
 from nodemend.records.machine import OPENSHIFT
 from tests.unit.cli.simulated_caller import SimulatedCaller
 from tests.unit.health.machine.conftest import NewWorld
@@ -65,7 +64,7 @@ def test_what_is_counted_and_not_written_down_is_said_to_be(new_world: NewWorld)
     )
 
 
-def test_a_check_that_is_not_ours_is_not_shown(new_world: NewWorld) -> None:
+def test_a_check_of_another_project_is_not_shown(new_world: NewWorld) -> None:
     world = new_world()
     world.add_pool(2)
     world.add_check(claimed=False)
@@ -88,7 +87,7 @@ def test_on_openshift_machines_nothing_is_written_so_nothing_is_known_of_each(ne
     assert (view.machines, view.machines_untold) == ((), 1)
 
 
-def test_what_ended_last_is_shown_with_its_machine(new_world: NewWorld) -> None:
+def test_the_last_ended_remediations_are_shown_with_their_machine(new_world: NewWorld) -> None:
     world = new_world()
     world.add_pool(6)
     world.add_check(template=True)

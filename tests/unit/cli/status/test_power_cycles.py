@@ -5,20 +5,20 @@ from dataclasses import replace
 from nodemend.api.manual_remediation import ManualRemediationPhase as ManualPhase
 from nodemend.api.meta import ObjectMeta
 from nodemend.api.metal3_remediation import Metal3Remediation, Metal3RemediationPhase
-from nodemend.cli.listing import Listing
-from nodemend.cli.listing_machines import MachineListing
-from nodemend.cli.status.text import render
-from nodemend.cli.status.view import NodeRow, StatusView, status_view
+from nodemend.cli.listing import Listing, MachineListing
+from nodemend.cli.status.view import NodeRow, StatusView, render, status_view
+from nodemend.remediation.metal3.holds import NoMachineReplacement, WaitingForPowerOff
 from nodemend.safety.facts import Absent, Present, Unreadable
-from nodemend.safety.host_holds import AwaitingOff, NoReplacement
 from tests.unit.cli.check.sound_facts import leader
 from tests.unit.cli.node_cases import HOST, NODE, a_power_cycle, at, by_hand
 
 WAITING = a_power_cycle(
-    Metal3RemediationPhase.POWER_OFF, message=str(AwaitingOff(str(HOST), 300.0).explain())
+    Metal3RemediationPhase.POWER_OFF, message=str(WaitingForPowerOff(str(HOST), 300.0).explain())
 )
 FAILED = a_power_cycle(
-    Metal3RemediationPhase.FAILED, message=str(NoReplacement("nobody owns it").explain()), retry_count=4
+    Metal3RemediationPhase.FAILED,
+    message=str(NoMachineReplacement("nobody owns it").explain()),
+    retry_count=4,
 )
 
 
@@ -38,14 +38,14 @@ def test_a_power_cycle_has_its_phase_its_host_and_its_age() -> None:
             state="power-off",
             for_seconds=41.0,
             check="workers",
-            why=f"Waiting for {HOST} to be seen off; there are 300 s for that.",
+            why=f"Waiting until {HOST} reports off, for at most 300 s.",
             host=str(HOST),
         ),
     )
     [row] = [line for line in render(shown(WAITING)) if line.startswith(NODE)]
     assert row == (
         f"{NODE}   power-off   41s   workers   "
-        f"host {HOST}: Waiting for {HOST} to be seen off; there are 300 s for that."
+        f"host {HOST}: Waiting until {HOST} reports off, for at most 300 s."
     )
 
 
@@ -57,7 +57,7 @@ def test_it_is_shown_under_its_node_also_where_it_is_named_like_a_machine() -> N
     assert [(row.node, row.host) for row in shown(unknown_yet).nodes] == [("workers-7xk2p", "")]
 
 
-def test_one_that_failed_says_what_a_person_should_do_and_comes_first() -> None:
+def test_a_failed_remediation_shows_what_an_operator_must_do_and_comes_first() -> None:
     other = a_power_cycle(Metal3RemediationPhase.POWER_ON).but(metadata=ObjectMeta(name="a"))
     view = shown(other.but(status=other.status.but(node_name="a-healthier-one")), FAILED)
     [row] = [line for line in render(view) if line.startswith(NODE)]
@@ -66,7 +66,7 @@ def test_one_that_failed_says_what_a_person_should_do_and_comes_first() -> None:
     assert list(render(view))[-1] == f"Next: kubectl mend explain {NODE}"
 
 
-def test_one_that_is_over_is_gone_from_the_screen_and_one_that_ends_is_not() -> None:
+def test_an_ended_remediation_is_hidden_and_an_ending_one_is_shown() -> None:
     over = a_power_cycle(Metal3RemediationPhase.SUCCEEDED)
     ending = over.but(metadata=over.metadata.but(deletion_timestamp="2026-01-31T12:06:00Z"))
 
@@ -74,7 +74,7 @@ def test_one_that_is_over_is_gone_from_the_screen_and_one_that_ends_is_not() -> 
     assert [row.state for row in shown(ending).nodes] == ["Ending"]
 
 
-def test_manual_ones_are_shown_also_where_power_cycles_cannot_be_seen_or_are_not_installed() -> None:
+def test_manual_remediations_are_shown_even_if_power_cycles_are_hidden_or_not_installed() -> None:
     waits = Present([by_hand(ManualPhase.WAITING_FOR_CONFIRMATION)])
     hidden = view_of(Listing(waits, Unreadable("forbidden")))
     absent = view_of(Listing(waits))

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from nodemend.cli.cluster import LeaderState
-from nodemend.cli.status.text import render
-from nodemend.cli.status.view import CheckRow, NodeRow, PastRow, PolicyView, StatusView, spell_pause
+from nodemend.cli.status.view import CheckRow, NodeRow, PastRow, PolicyView, StatusView, render, spell_pause
 from tests.unit.cli.check.sound_facts import leader
 
 BUSY = StatusView(
@@ -33,7 +32,7 @@ BUSY = StatusView(
         ),
         NodeRow(
             node="edge-07",
-            state="AwaitingWord",
+            state="WaitingForConfirmation",
             for_seconds=372.0,
             check="workers",
             why="Waiting for a person.",
@@ -55,9 +54,9 @@ def test_one_screen() -> None:
         "control-plane   3         3         0             no          Paused by anna: swap.\n"
         "workers         24        22        1             yes\n"
         "\n"
-        "NODE      STATE          FOR     CHECK     WHY\n"
-        "edge-03   Suspect        -       workers   Ready=Unknown for less than 300 s\n"
-        "edge-07   AwaitingWord   6m12s   workers   Waiting for a person.\n"
+        "NODE      STATE                    FOR     CHECK     WHY\n"
+        "edge-03   Suspect                  -       workers   Ready=Unknown for less than 300 s\n"
+        "edge-07   WaitingForConfirmation   6m12s   workers   Waiting for a person.\n"
         "Next: kubectl mend explain edge-07"
     )
 
@@ -66,7 +65,7 @@ def last(view: StatusView) -> str:
     return list(render(view))[-1]
 
 
-def test_what_to_do_next_is_what_matters_most() -> None:
+def test_the_next_step_is_the_most_important_one() -> None:
     healthy = replace(BUSY, nodes=())
     paused = PolicyView(mode="Act", max_concurrent=2, paused=True, pause_reason="swap")
 
@@ -76,7 +75,7 @@ def test_what_to_do_next_is_what_matters_most() -> None:
     assert last(healthy) == "Next: nothing"
 
 
-def test_what_does_not_act_says_so() -> None:
+def test_an_inactive_check_reports_it() -> None:
     shown = "\n".join(
         line
         for policy in (
@@ -87,29 +86,29 @@ def test_what_does_not_act_says_so() -> None:
         for line in render(replace(BUSY, policy=policy, checks=(), unread=("nodes cannot be read: no",)))
     )
 
-    assert "Mode      DryRun: nothing is remediated, only told" in shown
-    assert "Mode      DryRun, as there is no RemediationPolicy: nothing is remediated, only told" in shown
+    assert "Mode      DryRun: nothing is remediated, only reported" in shown
+    assert "Mode      DryRun, as there is no RemediationPolicy: nothing is remediated, only reported" in shown
     assert "Mode      cannot be read\nPaused    cannot be read" in shown
-    assert "Paused    until somebody resumes, by somebody: swap" in shown
+    assert "Paused    until a user resumes, by an unknown user: swap" in shown
     assert "There is no health check." not in shown
-    assert "Which nodes are watched could not be read." in shown
+    assert "The watched nodes are unknown." in shown
     assert "Warning: nodes cannot be read: no" in shown
     assert "There is no health check." in list(render(replace(BUSY, checks=())))
 
 
 def test_a_storm_and_what_follows_it() -> None:
-    storming = replace(BUSY, policy=replace(BUSY.policy, weather="Raging", unhealthy=12))
-    cooldown = replace(BUSY, policy=replace(BUSY.policy, weather="Settling"))
+    storming = replace(BUSY, policy=replace(BUSY.policy, storm_state="StormActive", unhealthy=12))
+    cooldown = replace(BUSY, policy=replace(BUSY.policy, storm_state="CoolingDown"))
 
     assert list(render(storming))[2] == (
-        "Guard     closed: 12 of 27 nodes not healthy; nothing begins while it is so"
+        "Guard     closed: 12 of 27 nodes not healthy; nothing begins while this lasts"
     )
     assert list(render(cooldown))[2] == (
-        "Guard     settling after a storm: 2 of 27 nodes not healthy; nothing begins yet"
+        "Guard     cooling down after a storm: 2 of 27 nodes not healthy; nothing begins yet"
     )
 
 
-def test_what_ended_last_stands_below_the_nodes() -> None:
+def test_the_last_ended_remediations_are_shown_below_the_nodes() -> None:
     healed = PastRow(
         node="edge-07",
         kind="ManualRemediation",
@@ -130,7 +129,7 @@ def test_what_ended_last_stands_below_the_nodes() -> None:
 
 
 @pytest.mark.attack("G6")
-def test_a_check_whose_nodes_another_has_is_told_below_the_checks() -> None:
+def test_a_check_whose_nodes_another_check_has_is_shown_below_the_checks() -> None:
     control_plane, workers = BUSY.checks
     reported = (
         "Of the 30 nodes that it selects, 6 are watched by checks whose name comes first: 6 by nhc/gpu."
@@ -149,5 +148,5 @@ def test_the_end_of_a_pause_is_shown_of_the_cluster_and_of_each_check() -> None:
 
     assert lines[1:3] == [
         f"Paused    until {until}, by anna: swap",
-        "          nhc/control-plane: until somebody resumes, by berta: new kernel",
+        "          nhc/control-plane: until a user resumes, by berta: new kernel",
     ]

@@ -14,11 +14,17 @@ from nodemend.api.node_health_check import (
 )
 from nodemend.api.remediation_policy import Mode, RemediationPolicy, RemediationPolicySpec
 from nodemend.cli.cluster import LeaderState
-from nodemend.cli.listing import Listing
-from nodemend.cli.listing_machines import MachineListing
+from nodemend.cli.listing import Listing, MachineListing
 from nodemend.cli.read_commands import gather
-from nodemend.cli.status.text import render
-from nodemend.cli.status.view import CheckRow, NodeRow, PolicyView, StatusView, status_view, without_ages
+from nodemend.cli.status.view import (
+    CheckRow,
+    NodeRow,
+    PolicyView,
+    StatusView,
+    render,
+    status_view,
+    without_ages,
+)
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 from simulation.cluster.world import Shape, World
 from tests.unit.cli.check.sound_facts import NOW, check, leader, remediation
@@ -86,7 +92,7 @@ def test_a_remediation_says_more_of_its_node_than_the_report_does() -> None:
     assert view_of(Present(ACTING), reporting(*reports)).nodes == (
         NodeRow(
             node="edge-07",
-            state="AwaitingWord",
+            state="WaitingForConfirmation",
             for_seconds=372.0,
             check="workers",
             why="Waiting for a person.",
@@ -111,13 +117,13 @@ def test_mode_and_pause_are_those_of_the_policy() -> None:
     assert view_of(Unreadable("forbidden")).policy.unread == "forbidden"
 
 
-def test_what_cannot_be_read_is_told() -> None:
+def test_an_unreadable_object_is_reported() -> None:
     view = status_view(Present(ACTING), LEADERS, Unreadable("no"), Listing(), MachineListing(), NOW)
 
     assert view.unread == ("Health checks cannot be read: no.",)
 
 
-def test_a_controller_that_does_not_live_makes_the_status_bad() -> None:
+def test_a_controller_that_is_not_alive_makes_the_status_bad() -> None:
     for state in LeaderState:
         view = status_view(
             Absent(), (leader("checker", state),), Present([]), Listing(), MachineListing(), NOW
@@ -158,7 +164,7 @@ def past(node: str, ended: str) -> PastRemediation:
     )
 
 
-def test_of_the_past_of_all_checks_the_last_three_are_shown() -> None:
+def test_only_the_last_three_remediations_of_all_checks_are_shown() -> None:
     histories = (
         (past("a", "2026-01-31T11:40:00Z"), past("b", "2026-01-31T11:10:00Z")),
         (past("c", "2026-01-31T11:50:00Z"), past("d", "sometime"), past("e", "2026-01-31T11:20:00Z")),
@@ -174,13 +180,13 @@ def test_of_the_past_of_all_checks_the_last_three_are_shown() -> None:
     assert [row.ended_ago for row in without_ages(view).past] == [None, None, None]
 
 
-def test_a_recovery_has_a_row_of_its_own_beside_what_the_node_is() -> None:
+def test_a_recovery_has_a_separate_row_beside_the_node_s_state() -> None:
     owes = RecoveryReport(
         node="edge-12",
         node_uid="uid",
         phase=RecoveryPhase.FAILED,
         since="2026-01-31T11:30:00Z",
-        message="It says that it has failed. Switch on by hand what is still off.",
+        message="It reports that it has failed. Power on by hand what is still off.",
     )
     found = check().but(status=NodeHealthCheckStatus(recoveries=(owes,)))
     view = status_view(Present(ACTING), LEADERS, Present([found]), Listing(), MachineListing(), NOW)
@@ -191,6 +197,6 @@ def test_a_recovery_has_a_row_of_its_own_beside_what_the_node_is() -> None:
             recovering=True,
             for_seconds=1800.0,
             check="workers",
-            why="It says that it has failed.",
+            why="It reports that it has failed.",
         ),
     )

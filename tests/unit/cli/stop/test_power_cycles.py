@@ -41,7 +41,7 @@ def until(world: PowerWorld, phase: str) -> None:
     raise AssertionError(f"it never came to {phase}")
 
 
-def test_one_that_waits_for_power_off_gives_its_host_back(world: PowerWorld) -> None:
+def test_a_power_cycle_that_waits_for_power_off_releases_its_host(world: PowerWorld) -> None:
     until(world, "power-off")
     assert stop_it(world) == "ends once its host is on again; nothing was released"
     world.run(200.0)
@@ -63,7 +63,8 @@ def test_one_that_releases_finishes_that_first(world: PowerWorld) -> None:
     assert not [taint for taint in node["spec"].get("taints", ()) if taint["key"].endswith("out-of-service")]
 
 
-def test_its_taint_and_its_lock_are_not_taken_for_left_behind(world: PowerWorld) -> None:
+@pytest.mark.slow
+def test_its_taint_and_its_lock_do_not_count_as_orphaned(world: PowerWorld) -> None:
     until(world, "release")
     world.run(2.0)
     view = assess(SimulatedCaller(world.world).run(gather))

@@ -32,7 +32,7 @@ def world() -> Iterator[FencingWorld]:
 @pytest.mark.parametrize(
     ("remediation", "ends"),
     [
-        (PENDING, "ends at once; nothing was asked of the node"),
+        (PENDING, "ends at once; no reset was requested"),
         (
             FENCING,
             "ends once its marker is off; nothing was released, and the node may have reset itself",
@@ -43,7 +43,10 @@ def world() -> Iterator[FencingWorld]:
         ),
         (
             RECOVERING,
-            "ends once its marker is off; its workloads run elsewhere, and the node is waited for no longer",
+            (
+                "ends once its marker is off; its workloads run elsewhere, and nothing waits for the node"
+                " any longer"
+            ),
         ),
     ],
 )
@@ -51,7 +54,7 @@ def test_how_each_ends(remediation: SelfRemediation, ends: str) -> None:
     assert stopped_view(remediation).ends == ends
 
 
-def test_one_whose_marker_is_on_takes_it_off_and_releases_nothing(world: FencingWorld) -> None:
+def test_a_stopped_marked_remediation_removes_its_marker_and_releases_nothing(world: FencingWorld) -> None:
     world.run_until(lambda: world.marker is not None, 10.0)
 
     async def act(cluster: Cluster) -> EndRequested | AlreadyEnded | NotStopped:

@@ -26,29 +26,30 @@ def test_all_of_them() -> None:
     assert "\n".join(render(ALL)) == (
         "paused: fire\n"
         "stopped 3 remediations:\n"
-        "  edge-07   AwaitingWord   ends at once; nothing was released\n"
-        "  edge-08   Releasing      ends once its taint is off the node; what was released by then runs"
-        " elsewhere\n"
-        "  edge-09   Recovering     ends; its workloads run elsewhere, and the node is waited for no longer\n"
-        "  undo:  kubectl mend resume; then what is still unhealthy is remediated anew\n"
+        "  edge-07   WaitingForConfirmation   ends at once; nothing was released\n"
+        "  edge-08   Releasing                ends once its taint is off the node; what was released by then"
+        " runs elsewhere\n"
+        "  edge-09   Recovering               ends; its workloads run elsewhere, and nothing waits for the"
+        " node any longer\n"
+        "  undo:  kubectl mend resume; then nodes that are still unhealthy are remediated again\n"
         "Next: kubectl mend status"
     )
 
 
-def test_one_of_them_will_be_asked_for_again_and_that_is_said() -> None:
+def test_a_remediation_that_will_be_requested_again_is_reported_as_such() -> None:
     one = replace(ALL, stopped=ALL.stopped[:1], paused=False, pause_reason="")
 
     assert "\n".join(render(one)) == (
         "stopped 1 remediation:\n"
-        "  edge-07   AwaitingWord   ends at once; nothing was released\n"
-        "nhc/workers will ask again for nodes that stay unhealthy. To prevent that:\n"
+        "  edge-07   WaitingForConfirmation   ends at once; nothing was released\n"
+        "nhc/workers will request remediations of nodes that stay unhealthy. To prevent that:\n"
         "  kubectl mend pause --reason ...\n"
-        "  undo:  none; what is still unhealthy is remediated anew\n"
+        "  undo:  none; nodes that are still unhealthy are remediated again\n"
         "Next: kubectl mend status"
     )
 
 
-def test_what_could_not_be_stopped_is_not_hidden() -> None:
+def test_a_failed_stop_is_not_hidden() -> None:
     mixed = replace(ALL, failed=(NotStoppedView(node="edge-11", why="forbidden"),))
     lines = list(render(mixed))
 
@@ -56,5 +57,5 @@ def test_what_could_not_be_stopped_is_not_hidden() -> None:
     assert lines[-1] == "Next: kubectl mend check"
 
 
-def test_where_nothing_is_open_that_is_said() -> None:
+def test_the_lack_of_open_remediations_is_reported() -> None:
     assert "No remediation is open." in list(render(replace(ALL, stopped=())))

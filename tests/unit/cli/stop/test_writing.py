@@ -6,7 +6,7 @@ from nodemend.cli.confirm import confirm, prepare
 from nodemend.cli.listing import find_open
 from nodemend.cli.stop import AlreadyEnded, EndRequested, NotStopped, stop
 from simulation.cluster.world import World
-from tests.unit.cli.sick_world import SICK, sick_world
+from tests.unit.cli.unhealthy_world import SICK, unhealthy_world
 
 WHERE = "nodemend-system"
 
@@ -26,7 +26,7 @@ async def stop_it(cluster: Cluster) -> EndRequested | AlreadyEnded | NotStopped:
 
 
 def test_a_remediation_that_waits_ends_at_once() -> None:
-    with sick_world() as (world, caller):
+    with unhealthy_world() as (world, caller):
         world.admin_api.patch(REMEDIATION_POLICY, "cluster", {"spec": {"pause": {"reason": "swap"}}})
         outcome = caller.run(stop_it)
         world.run(290.0)
@@ -36,8 +36,8 @@ def test_a_remediation_that_waits_ends_at_once() -> None:
     assert gone
 
 
-def test_one_that_releases_takes_its_taint_off_first() -> None:
-    with sick_world() as (world, caller):
+def test_a_stopped_releasing_remediation_removes_its_taint_first() -> None:
+    with unhealthy_world() as (world, caller):
         shown = caller.run(lambda cluster: prepare(cluster, SICK, "", "pulled the plug"))
         caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
         world.run(282.0)
@@ -52,7 +52,7 @@ def test_one_that_releases_takes_its_taint_off_first() -> None:
 
 
 def test_one_that_is_ending_is_left_to_end() -> None:
-    with sick_world() as (world, caller):
+    with unhealthy_world() as (world, caller):
         for replica in world.replicas:
             replica.process.pause(100.0)
         caller.run(stop_it)
@@ -66,7 +66,7 @@ def test_one_that_is_ending_is_left_to_end() -> None:
 
 
 def test_another_object_of_the_same_name_is_not_touched() -> None:
-    with sick_world() as (world, caller):
+    with unhealthy_world() as (world, caller):
 
         async def too_late(cluster: Cluster) -> EndRequested | AlreadyEnded | NotStopped:
             shown = await find_open(cluster, SICK)

@@ -18,7 +18,8 @@ from nodemend.cli.timeline.collect import TimelineFacts, TimelineView
 from nodemend.cli.timeline.svg import draw
 from nodemend.cli.timeline.text import render
 from nodemend.kube.events import EventWire
-from nodemend.safety.host_holds import AwaitingOff, KubeletActiveAfterOff, NoReplacement
+from nodemend.remediation.metal3.holds import NoMachineReplacement, WaitingForPowerOff
+from nodemend.safety.host_power import ActiveAfterPowerOff
 from tests.unit.cli.node_cases import (
     CHECKER,
     HOST,
@@ -49,7 +50,7 @@ FOLDER: Final = Path(__file__).with_name("golden")
 IN_DOCS: Final = Path(__file__).parents[4] / "docs" / "images" / "timeline.svg"
 """The picture in README.md: that of `healed`."""
 DAY: Final = timedelta(hours=24)
-OFF: Final = f"BareMetalHost {HOST} is off: its power went off while we held it off."
+OFF: Final = f"BareMetalHost {HOST} is off: its power went off after Nodemend's power-off request."
 
 
 def _asked(begun: float = 350.0, kind: str = "Metal3Remediation") -> Iterator[EventWire]:
@@ -67,7 +68,7 @@ def _asked(begun: float = 350.0, kind: str = "Metal3Remediation") -> Iterator[Ev
 
 
 def _attempt(begun: float) -> Iterator[EventWire]:
-    yield event(begun + 1.2, "PowerOffRequested", f"{HOST} is to be switched off.", type="Warning")
+    yield event(begun + 1.2, "PowerOffRequested", f"{HOST} must be powered off.", type="Warning")
     yield of_host(begun + 12.0, "PowerOff", "Host soft powered off")
     yield event(begun + 49.1, "PowerOffConfirmed", OFF, type="Warning")
     said = "edge-07 is marked out of service: its pods and volumes are released, as"
@@ -75,7 +76,9 @@ def _attempt(begun: float) -> Iterator[EventWire]:
     yield event(begun + 49.6, "ReleaseStarted", said, type="Warning")
     yield event(begun + 78.0, "WorkloadsReleased", "The pods and volumes of edge-07 are gone from it.")
     yield event(begun + 78.5, "OutOfServiceTaintRemoved", "edge-07 is marked out of service no longer.")
-    yield event(begun + 79.0, "PowerOnRequested", f"Our hold on {HOST} is gone: it may go on.")
+    yield event(
+        begun + 79.0, "PowerOnRequested", f"The power-off request on {HOST} is cleared: it may power on."
+    )
     yield of_host(begun + 80.0, "PowerOn", "Host powered on")
 
 
@@ -139,17 +142,17 @@ def _releasing() -> TimelineFacts:
 
 def _never_off() -> TimelineFacts:
     """Each attempt times out, and then the remediation fails."""
-    message = str(NoReplacement("nobody owns it").explain())
+    message = str(NoMachineReplacement("nobody owns it").explain())
     cycle = a_power_cycle(
         Metal3RemediationPhase.FAILED,
         retry_count=2,
         message=message,
         conditions=(
             condition("Processing", "False", 1062.0),
-            condition("Succeeded", "False", 1062.0, "NobodyReplaces"),
+            condition("Succeeded", "False", 1062.0, "NoMachineReplacement"),
         ),
     )
-    said = str(AwaitingOff(str(HOST), 300.0).explain())
+    said = str(WaitingForPowerOff(str(HOST), 300.0).explain())
     case = a_case(
         1100.0,
         kubelet=a_lease(0.0),
@@ -158,12 +161,12 @@ def _never_off() -> TimelineFacts:
         host=a_host(on=True, wrote=-600.0),
     )
     events = (
-        event(351.2, "PowerOffRequested", f"{HOST} is to be switched off.", type="Warning"),
+        event(351.2, "PowerOffRequested", f"{HOST} must be powered off.", type="Warning"),
         event(352.0, "RemediationHeld", said, type="Warning", series=often(140, 650.0)),
         event(651.5, "PowerCycleFailed", f"{said} It is tried again.", type="Warning"),
-        event(652.0, "PowerOnRequested", f"Our hold on {HOST} is gone: it may go on."),
-        event(702.0, "PowerOffRequested", f"{HOST} is to be switched off.", type="Warning"),
-        event(1002.0, "PowerOnRequested", f"Our hold on {HOST} is gone: it may go on."),
+        event(652.0, "PowerOnRequested", f"The power-off request on {HOST} is cleared: it may power on."),
+        event(702.0, "PowerOffRequested", f"{HOST} must be powered off.", type="Warning"),
+        event(1002.0, "PowerOnRequested", f"The power-off request on {HOST} is cleared: it may power on."),
         event(1062.0, "RemediationFailed", message, type="Warning"),
     )
     return TimelineFacts(case, (*_asked(), *events))
@@ -179,8 +182,8 @@ def _confirmation() -> TimelineFacts:
         released=True,
         last_renew_time=spoken.last_renew_time,
         conditions=(
-            condition("Fenced", "True", 1301.0, "HumanConfirmed"),
-            condition("WorkloadReleased", "True", 1330.0, "Gone"),
+            condition("Fenced", "True", 1301.0, "OperatorConfirmed"),
+            condition("WorkloadReleased", "True", 1330.0, "WorkloadsGone"),
         ),
     )
     case = a_case(1500.0, kubelet=a_lease(0.0), all_checks=[a_check(REMEDIATING)], manual=[manual])
@@ -188,14 +191,14 @@ def _confirmation() -> TimelineFacts:
         event(
             352.0,
             "RemediationHeld",
-            "Waiting for a person to make edge-07 harmless and to say so.",
+            "Waiting for an operator to confirm that edge-07 is off.",
             type="Warning",
             series=often(63, 1290.0),
         ),
         event(
             1300.8,
-            "HumanConfirmedOff",
-            "anna@example.com vouches that edge-07 is down: I pulled both plugs",
+            "OperatorConfirmedOff",
+            "anna@example.com confirmed that edge-07 is down: I pulled both plugs",
             type="Warning",
         ),
         event(
@@ -217,8 +220,8 @@ def _forgotten() -> TimelineFacts:
         seen_off=a_sighting(0.0, 392.0),
         released=True,
         conditions=(
-            condition("Fenced", "False", 428.0, "PowerGivenBack"),
-            condition("WorkloadReleased", "True", 428.0, "Gone"),
+            condition("Fenced", "False", 428.0, "PowerRestored"),
+            condition("WorkloadReleased", "True", 428.0, "WorkloadsGone"),
         ),
     )
     case = a_case(
@@ -250,8 +253,8 @@ def _revoked() -> TimelineFacts:
     ]
     revoked = event(
         401.0,
-        "EvidenceVoided",
-        str(KubeletActiveAfterOff(str(HOST), written(398.0)).explain()),
+        "EvidenceRevoked",
+        str(ActiveAfterPowerOff(str(HOST), written(398.0)).explain()),
         type="Warning",
     )
     return TimelineFacts(case, (*_asked(), *attempt, revoked))
@@ -263,13 +266,13 @@ BY_TIME: Final = (
 
 
 def _marked() -> EventWire:
-    said = "Boot boot-1 of edge-07 is to end: nothing feeds its watchdog any more."
-    return event(352.1, "SelfFencingAsked", said, type="Warning")
+    said = "Boot boot-1 of edge-07 must end: its agent must stop feeding the watchdog."
+    return event(352.1, "SelfFencingRequested", said, type="Warning")
 
 
 def _end_of_marker(seconds: float) -> EventWire:
-    said = "The boot gate of edge-07 may open: nothing asks for its end any more."
-    return event(seconds, "MarkerTakenOff", said)
+    said = "The boot gate of edge-07 may open: the marker is removed."
+    return event(seconds, "MarkerRemoved", said)
 
 
 def _fenced_itself() -> TimelineFacts:
@@ -286,12 +289,12 @@ def _fenced_itself() -> TimelineFacts:
         all_checks=[a_check(history=(past,))],
         by_itself=[],
     )
-    held = "The node is asked to reset itself: 0 s of 72 s are proven."
+    held = "The node must reset itself: 0 s of 72 s are proven."
     released = "edge-07 is marked out of service: its pods and volumes are released, on evidence E4."
     events = (
         _marked(),
         event(353.0, "RemediationHeld", held, type="Warning", series=often(35, 423.0)),
-        event(424.9, "BootProvenOver", over),
+        event(424.9, "BootEndProven", over),
         event(425.4, "ReleaseStarted", released, type="Warning"),
         event(451.0, "WorkloadsReleased", "Nothing of the boot that is over is left on edge-07."),
         event(451.5, "OutOfServiceTaintRemoved", "edge-07 is marked out of service no longer."),
@@ -323,7 +326,7 @@ def _new_boot() -> TimelineFacts:
     released = "edge-07 is marked out of service: its pods and volumes are released, on evidence E2."
     events = (
         _marked(),
-        event(401.2, "NewBootSeen", seen),
+        event(401.2, "NewBootObserved", seen),
         event(401.7, "ReleaseStarted", released, type="Warning"),
     )
     return TimelineFacts(case, (*_asked(kind="SelfRemediation"), *events))
@@ -338,7 +341,7 @@ def _cut_off() -> TimelineFacts:
         released=True,
         conditions=(
             condition("Fenced", "True", 425.0, "ProvenByTime"),
-            condition("WorkloadReleased", "True", 451.0, "Gone"),
+            condition("WorkloadReleased", "True", 451.0, "WorkloadsGone"),
         ),
     )
     case = a_case(

@@ -33,6 +33,7 @@ def looked(world: World, *hidden: str) -> TimelineFacts:
     return SimulatedCaller(world, hidden=hidden).run(lambda cluster: gather(cluster, SICK))
 
 
+@pytest.mark.slow
 def test_events_of_the_node_and_of_its_host_are_read_and_those_of_others_are_not(world: World) -> None:
     event = {
         "metadata": {"name": "node-2.x"},
@@ -57,7 +58,7 @@ def test_events_of_the_node_and_of_its_host_are_read_and_those_of_others_are_not
     assert facts.unread == ()
 
 
-def test_the_objects_alone_tell_the_release_and_its_evidence(world: World) -> None:
+def test_the_objects_alone_show_the_release_and_its_evidence(world: World) -> None:
     view = timeline_view(looked(world), timedelta(days=1))
 
     order = ["last-life", "not-ready", "started", "off", "gone"]
@@ -65,7 +66,7 @@ def test_the_objects_alone_tell_the_release_and_its_evidence(world: World) -> No
     assert [one.evidence for one in view.releases] == ["E1"]
 
 
-def test_who_may_not_see_events_is_told_so_and_what_the_objects_tell(world: World) -> None:
+def test_a_user_without_the_right_to_see_events_is_warned_and_sees_the_objects_timeline(world: World) -> None:
     facts = looked(world, "events", "pods")
     view = timeline_view(facts, timedelta(days=1))
 

@@ -11,7 +11,7 @@ def test_the_text_is_the_one_that_was_read(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_the_picture_is_the_one_that_was_looked_at(name: str) -> None:
+def test_the_picture_is_the_reviewed_one(name: str) -> None:
     assert picture(name) == (FOLDER / f"{name}.svg").read_text()
 
 

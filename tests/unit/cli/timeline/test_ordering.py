@@ -33,5 +33,5 @@ def test_evidence_comes_before_the_release_that_bears_the_same_time() -> None:
     assert ordered(draft(1.5, "release"), draft(1.5, "evidence")) == ["evidence", "release"]
 
 
-def test_the_story_tells_of_every_cause_by_its_key() -> None:
+def test_the_stories_cover_every_cause() -> None:
     assert {story.key for story in STORIES.values()} >= set(CAUSES) - {"last-life", "ended", "off", "on"}

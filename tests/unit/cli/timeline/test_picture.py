@@ -70,7 +70,7 @@ def test_it_needs_nothing_from_elsewhere_and_knows_the_dark() -> None:
     assert not any(word in drawn for word in ("<script", "<image", "href", "@import", "url("))
 
 
-def test_every_moment_of_the_list_has_a_pin_and_its_words() -> None:
+def test_every_entry_of_the_list_has_a_pin_and_a_text() -> None:
     root = parsed(picture("busy"))
     titles = {title.text for title in root.iter(f"{SVG}title")}
 

@@ -19,12 +19,12 @@ from nodemend.api.self_remediation import SelfRemediationPhase as SelfPhase
 from nodemend.cli.node_report import NodeCase
 from nodemend.cli.tree.branches import tree_view
 from nodemend.cli.tree.view import TreeView, render
+from nodemend.remediation.metal3.holds import NoMachineReplacement, WaitingForPowerOff
 from nodemend.remediation.metal3.host_lookup import NoMachine
+from nodemend.remediation.self_fencing.holds import AccumulatingProof, NoAgent, ProofContradicted
 from nodemend.safety.facts import Absent, Unreadable
-from nodemend.safety.holds import HoldReason, NoConfirmation
-from nodemend.safety.host_holds import AwaitingOff, NoReplacement
-from nodemend.safety.self_fencing_holds import AccumulatingProof, NoAgent, NoTimeProof, ProofContradicted
-from nodemend.safety.time_proof import needed_for
+from nodemend.safety.holds import HoldReason, WaitingForConfirmation
+from nodemend.safety.time_proof import NoTimeProof, needed_for
 from tests.unit.cli.node_cases import (
     A_MARKER,
     A_REPORT,
@@ -87,7 +87,7 @@ def _releasing() -> NodeCase:
 
 
 def _waiting_for_off() -> NodeCase:
-    said = str(AwaitingOff(str(HOST), 300.0).explain())
+    said = str(WaitingForPowerOff(str(HOST), 300.0).explain())
     host = a_host(
         on=True,
         wrote=300.0,
@@ -100,13 +100,13 @@ def _waiting_for_off() -> NodeCase:
 
 
 def _failed() -> NodeCase:
-    said = str(NoReplacement("nobody owns it").explain())
+    said = str(NoMachineReplacement("nobody owns it").explain())
     cycle = a_power_cycle(Metal3RemediationPhase.FAILED, message=said, retry_count=4)
     return _sick(4000.0, power=[cycle], behind=a_machine(), host=a_host(on=True, wrote=3900.0))
 
 
 def _confirmation() -> NodeCase:
-    said = str(NoConfirmation(NODE).explain())
+    said = str(WaitingForConfirmation(NODE).explain())
     waits = by_hand(ManualPhase.WAITING_FOR_CONFIRMATION, message=said)
     return replace(_sick(700.0, manual=[waits]), behind=Absent())
 

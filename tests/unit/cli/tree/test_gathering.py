@@ -10,8 +10,8 @@ from nodemend.cli.tree.branches import tree_view
 from nodemend.cli.tree.view import Branch, TreeView
 from simulation.cluster.world import World
 from simulation.metal3.furnishing import furnish, shaped
-from tests.unit.cli.sick_world import SICK, sick_world
 from tests.unit.cli.simulated_caller import SimulatedCaller
+from tests.unit.cli.unhealthy_world import SICK, unhealthy_world
 
 LENIENT = {"maxUnhealthy": "100%", "settleTime": "5s", "minInterval": "1s"}
 EVERYTHING = (
@@ -37,21 +37,21 @@ def states(view: TreeView) -> dict[str, str]:
 
 
 def test_a_node_that_waits_for_a_person() -> None:
-    with sick_world() as (_, caller):
+    with unhealthy_world() as (_, caller):
         view = caller.run(read)
 
     found = states(view)
     assert found["Node"] == "Ready=Unknown"
     assert found["Kubelet"] == "silent"
-    assert found["ManualRemediation"] == "AwaitingWord"
+    assert found["ManualRemediation"] == "WaitingForConfirmation"
     assert (found["Evidence"], found["Lock"]) == ("none", "has it")
     assert (found["Pod"], found["VolumeAttachment"]) == ("Pending", "attached")
     assert "BareMetalHost" not in found
     assert view.unread == ()
 
 
-def test_a_pod_that_stays_on_a_node_out_of_service_is_not_waited_for() -> None:
-    with sick_world() as (world, caller):
+def test_a_pod_that_stays_on_an_out_of_service_node_is_not_pending() -> None:
+    with unhealthy_world() as (world, caller):
         stays = {"key": "node.kubernetes.io/out-of-service", "operator": "Exists"}
         for name, tolerations in (("agent", [stays]), ("web", [])):
             spec = {
@@ -78,7 +78,7 @@ def test_a_node_whose_host_is_held_off() -> None:
 
     found = {branch.kind: branch for branch in view.root}
     assert (found["BareMetalHost"].state, found["Metal3Remediation"].state) == ("off", "power-off")
-    assert f"held off by us for nodemend-system/{SICK}" in found["BareMetalHost"].says
+    assert f"held off by Nodemend for nodemend-system/{SICK}" in found["BareMetalHost"].says
     assert found["Evidence"] == Branch(kind="Evidence", state="none", says=("nothing may be released",))
     assert {branch.kind for branch in healthy.root} == {"Node", "Kubelet", "BareMetalHost", "NodeHealthCheck"}
 
@@ -87,9 +87,10 @@ async def _read_another(cluster: Cluster) -> TreeView:
     return tree_view(await gather_case(cluster, "node-2"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", EVERYTHING)
-def test_who_may_not_see_a_kind_is_told_so_and_sees_the_rest(hidden: str) -> None:
-    with sick_world() as (world, _):
+def test_a_user_without_the_right_to_a_kind_is_warned_and_sees_the_rest(hidden: str) -> None:
+    with unhealthy_world() as (world, _):
         view = SimulatedCaller(world, hidden=(hidden,)).run(read)
 
     kinds = {branch.kind for branch in view.root}
@@ -101,8 +102,8 @@ def test_who_may_not_see_a_kind_is_told_so_and_sees_the_rest(hidden: str) -> Non
     assert "nothing releases them" not in {said for branch in view.root for said in branch.says}
 
 
-def test_who_may_see_nothing_at_all_is_told_so() -> None:
-    with sick_world() as (world, _):
+def test_a_user_without_any_right_is_warned() -> None:
+    with unhealthy_world() as (world, _):
         view = SimulatedCaller(world, hidden=EVERYTHING).run(read)
 
     assert states(view) == {"Node": "unknown", "Kubelet": "unknown"}
@@ -110,5 +111,5 @@ def test_who_may_see_nothing_at_all_is_told_so() -> None:
 
 
 def test_a_node_that_is_not_there() -> None:
-    with sick_world() as (_, caller), pytest.raises(CommandFailure, match="there is no node node-77"):
+    with unhealthy_world() as (_, caller), pytest.raises(CommandFailure, match="there is no node node-77"):
         caller.run(lambda cluster: gather_case(cluster, "node-77"))

@@ -37,7 +37,7 @@ def test_the_check_of_its_machine_is_shown_with_what_it_wrote(new_world: NewWorl
     assert (healthy.state, healthy.says) == ("Healthy", ())
 
 
-def test_a_machine_that_names_a_node_of_this_name_elsewhere_is_not_meant(new_world: NewWorld) -> None:
+def test_a_machine_in_another_cluster_with_a_node_of_this_name_is_ignored(new_world: NewWorld) -> None:
     world = sick(new_world)
     world.api.delete(NODE, "m1")
     world.add_node("m1", provider_id="metal://somewhere-else")

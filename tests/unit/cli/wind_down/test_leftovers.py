@@ -7,12 +7,12 @@ import pytest
 from nodemend.api import well_known
 from nodemend.cli.cluster import LeaderState, LeaderView
 from nodemend.cli.wind_down.leftovers import (
-    HeldOffHost,
-    HostNotBack,
     Known,
     MarkerOnLease,
     NotRead,
-    RevocationMark,
+    PowerNotRestored,
+    PowerOffRequestOnHost,
+    Revocation,
     StillOpen,
     StrayLock,
     TaintedNode,
@@ -37,7 +37,7 @@ from tests.unit.cli.wind_down.scenes import (
 )
 
 
-def test_where_nothing_is_left_nothing_is_found() -> None:
+def test_without_leftovers_nothing_is_found() -> None:
     assert find_leftovers(facts(nodes=Present([node()]), hosts=Present([host()]))) == ()
     assert find_leftovers(facts(hosts=Absent())) == ()
 
@@ -46,28 +46,28 @@ def test_a_hold_is_found_with_its_remediation_or_without() -> None:
     living = power_cycle("m-1")
     with_it = facts(hosts=Present([host("rem-m-1")]), open_=open_facts(power=Present([living])))
     held, still_open = find_leftovers(with_it)
-    assert isinstance(held, HeldOffHost)
+    assert isinstance(held, PowerOffRequestOnHost)
     assert isinstance(still_open, StillOpen)
     assert held.holder is living
 
     (orphan,) = find_leftovers(facts(hosts=Present([host("rem-gone")])))
-    assert isinstance(orphan, HeldOffHost)
+    assert isinstance(orphan, PowerOffRequestOnHost)
     assert orphan.holder is None
     assert orphan.key == f"{well_known.POWER_OFF_REQUEST_PREFIX}rem-gone"
 
 
-def test_anothers_hold_and_anothers_taint_are_not_ours() -> None:
+def test_holds_and_taints_of_other_controllers_are_ignored() -> None:
     theirs = host()
     theirs.metadata.annotations["reboot.metal3.io/somebody"] = ""
 
     assert find_leftovers(facts(hosts=Present([theirs]), nodes=Present([node(taint="medik8s")]))) == ()
 
 
-def test_our_taint_and_our_mark_are_found_on_nodes() -> None:
+def test_nodemend_s_taint_and_marker_are_found_on_nodes() -> None:
     tainted = node(taint="nodemend", revoked=True)
     assert find_leftovers(facts(nodes=Present([tainted]))) == (
         TaintedNode("edge-07", None),
-        RevocationMark("edge-07"),
+        Revocation("edge-07"),
     )
 
     living = power_cycle("m-1")
@@ -77,12 +77,12 @@ def test_our_taint_and_our_mark_are_found_on_nodes() -> None:
 
 def test_a_hold_without_a_remediation_names_the_nodes_that_must_not_come_back_yet() -> None:
     found = find_leftovers(facts(hosts=Present([host("x")]), nodes=Present([node(taint="nodemend")])))
-    (held,) = (one for one in found if isinstance(one, HeldOffHost))
+    (held,) = (one for one in found if isinstance(one, PowerOffRequestOnHost))
 
     assert held.tainted == ("edge-07",)
 
 
-def test_a_remediation_that_is_over_is_left_too_for_it_has_a_finalizer() -> None:
+def test_an_ended_remediation_with_a_finalizer_is_a_leftover() -> None:
     over = remediation("edge-1", phase="Succeeded")
 
     assert [type(one) for one in find_leftovers(facts(open_=open_facts(manual=Present([over]))))] == [
@@ -90,7 +90,7 @@ def test_a_remediation_that_is_over_is_left_too_for_it_has_a_finalizer() -> None
     ]
 
 
-def test_what_was_asked_for_since_is_told_from_what_was_there() -> None:
+def test_requests_made_since_are_distinguished_from_earlier_ones() -> None:
     both = Present([power_cycle("m-1"), power_cycle("m-2", created=AFTER)])
     found = find_leftovers(facts(open_=open_facts(power=both)))
 
@@ -100,7 +100,7 @@ def test_what_was_asked_for_since_is_told_from_what_was_there() -> None:
     ]
 
 
-def test_a_lock_is_told_only_when_its_remediation_is_gone_and_is_in_nobodys_way() -> None:
+def test_a_lock_is_reported_only_without_its_remediation_and_blocks_nothing() -> None:
     living = open_facts(power=Present([power_cycle("m-1")]))
     kept = find_leftovers(facts(locks=Present([lock("rem-m-1")]), open_=living))
     stray = find_leftovers(facts(locks=Present([lock("rem-gone")])))
@@ -111,17 +111,17 @@ def test_a_lock_is_told_only_when_its_remediation_is_gone_and_is_in_nobodys_way(
 
 
 @pytest.mark.parametrize("powered_on", [True, None])
-def test_a_host_that_came_back_or_does_not_say_is_not_told(powered_on: bool | None) -> None:
+def test_a_host_that_is_on_again_or_unknown_is_not_reported(powered_on: bool | None) -> None:
     known = Known(BEGUN, refused={}, switched={"metal3/rack-7": "edge-07"})
 
     assert find_leftovers(facts(known=known, hosts=Present([host(powered_on=powered_on)]))) == ()
 
 
-def test_a_host_that_a_remediation_left_off_is_told_although_nothing_of_ours_is_on_it() -> None:
+def test_a_host_that_a_remediation_left_off_is_reported_even_without_an_annotation() -> None:
     known = Known(BEGUN, refused={}, switched={"metal3/rack-7": "edge-07"})
     found = find_leftovers(facts(known=known, hosts=Present([host()])))
 
-    assert found == (HostNotBack("metal3/rack-7", "edge-07", wanted=True),)
+    assert found == (PowerNotRestored("metal3/rack-7", "edge-07", wanted=True),)
     assert not any(map(is_in_the_way, found))
     # Hosts that are off for another reason are unrelated.
     assert find_leftovers(facts(hosts=Present([host()]))) == ()
@@ -147,7 +147,7 @@ def test_unknown_is_not_nothing_and_waiting_does_not_help(change: dict[str, obje
     assert not any(map(may_pass, found))
 
 
-def test_only_a_lease_that_was_read_says_that_nobody_leads() -> None:
+def test_only_a_lease_that_was_read_shows_a_missing_leader() -> None:
     unread = LeaderView(component="remediator", state=LeaderState.UNKNOWN, why="forbidden")
 
     def unattended(leader: LeaderView) -> bool:
@@ -171,7 +171,7 @@ def test_a_marker_is_found_with_its_remediation_or_without() -> None:
     assert may_pass(left)
 
 
-def test_a_marker_on_a_node_with_our_taint_says_so() -> None:
+def test_a_marker_on_a_node_with_nodemend_s_taint_reports_that() -> None:
     found = find_leftovers(
         facts(agents=Present([marked_lease("rem-gone")]), nodes=Present([node(taint="nodemend")]))
     )
@@ -180,7 +180,7 @@ def test_a_marker_on_a_node_with_our_taint_says_so() -> None:
     assert marked.tainted
 
 
-def test_no_remediator_takes_off_a_marker_that_cannot_be_read() -> None:
+def test_no_remediator_removes_an_unreadable_marker() -> None:
     (left,) = find_leftovers(facts(agents=Present([marked_lease("x", garbled=True)])))
 
     assert isinstance(left, MarkerOnLease)

@@ -16,13 +16,13 @@ from nodemend.api.resources import (
 )
 from nodemend.cli.confirm import confirm, prepare
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
-from nodemend.cli.wind_down.leftovers import HeldOffHost, MarkerOnLease, NotRead, StillOpen
+from nodemend.cli.wind_down.leftovers import MarkerOnLease, NotRead, PowerOffRequestOnHost, StillOpen
 from nodemend.cli.wind_down.waiting import LED_WITHIN, SWEPT_WITHIN
 from simulation.cluster.direct import Direct
 from simulation.cluster.world import World
 from simulation.metal3.rack import NAMESPACE
-from tests.unit.cli.sick_world import SICK, sick_world
 from tests.unit.cli.simulated_caller import SimulatedCaller
+from tests.unit.cli.unhealthy_world import SICK, unhealthy_world
 from tests.unit.cli.wind_down.scenes import WHERE, Run
 from tests.unit.remediation.complaints import BY_CONDITION
 from tests.unit.remediation.metal3.power_world import SICK as HOST
@@ -70,8 +70,9 @@ def is_tainted(api: Direct, name: str) -> bool:
     return any(taint["key"] == well_known.OUT_OF_SERVICE for taint in node["spec"].get("taints", ()))
 
 
-def test_one_that_waits_for_a_word_ends_and_nothing_new_begins() -> None:
-    with sick_world() as (world, caller):
+@pytest.mark.slow
+def test_a_remediation_that_waits_for_a_confirmation_ends_and_no_new_one_begins() -> None:
+    with unhealthy_world() as (world, caller):
         run = Run()
         view = run.by(caller)
         world.run(world.scheduler.now + 600.0)
@@ -83,12 +84,13 @@ def test_one_that_waits_for_a_word_ends_and_nothing_new_begins() -> None:
         assert pause_of(api) == {"reason": "winding down", "by": "anna"}
         # Its check still exists, and its node is still unhealthy: only the pause prevents a new remediation.
         assert api.get(MANUAL_REMEDIATION, SICK, WHERE) is None
-    assert any("AwaitingWord" in line for line in run.reported)
+    assert any("WaitingForConfirmation" in line for line in run.reported)
     assert run.reported[-1] == f"{SICK}: ended"
 
 
+@pytest.mark.slow
 def test_one_that_releases_finishes_that_first() -> None:
-    with sick_world() as (world, caller):
+    with unhealthy_world() as (world, caller):
         shown = caller.run(lambda cluster: prepare(cluster, SICK, "", "pulled the plug"))
         caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
         world.run(282.0)
@@ -100,7 +102,7 @@ def test_one_that_releases_finishes_that_first() -> None:
 
 
 @pytest.mark.parametrize("phase", ["pending", "power-off", "release", "power-on", "succeeded"])
-def test_a_power_cycle_gives_its_host_back_whatever_its_phase(power: PowerWorld, phase: str) -> None:
+def test_a_power_cycle_releases_its_host_in_any_phase(power: PowerWorld, phase: str) -> None:
     until(power, phase)
     view = Run().by(SimulatedCaller(power.world))
 
@@ -112,7 +114,8 @@ def test_a_power_cycle_gives_its_host_back_whatever_its_phase(power: PowerWorld,
     assert not is_tainted(power.api, HOST)
 
 
-def test_one_that_somebody_asks_for_again_and_again_is_told_as_such(power: PowerWorld) -> None:
+@pytest.mark.slow
+def test_a_remediation_that_is_requested_repeatedly_is_reported_as_such(power: PowerWorld) -> None:
     until(power, "power-off")
 
     def insist() -> None:
@@ -126,15 +129,13 @@ def test_one_that_somebody_asks_for_again_and_again_is_told_as_such(power: Power
     power.run(60.0)
 
     left = next(one for one in view.left if one.kind == "StillOpen")
-    assert left.because == (
-        "somebody asked for it after the winding down had begun (it belongs to Machine m-1)"
-    )
+    assert left.because == ("it was created after the winding down had begun (it belongs to Machine m-1)")
     # It had no effect: the cluster is paused.
     assert not power.holds
     assert power.world.machines[HOST].powered
 
 
-def test_a_hold_whose_remediation_is_gone_is_told_when_nobody_gives_it_back(power: PowerWorld) -> None:
+def test_an_orphaned_hold_is_reported_if_it_is_not_released(power: PowerWorld) -> None:
     silence(power.world)
     until_there = power.api.get(METAL3_REMEDIATION, "m-1", NAMESPACE)
     assert until_there is not None
@@ -144,11 +145,11 @@ def test_a_hold_whose_remediation_is_gone_is_told_when_nobody_gives_it_back(powe
     view = run.by(SimulatedCaller(power.world), wait=30.0)
 
     assert not view.done
-    assert [type(one) for one in run.left] == [HeldOffHost]
+    assert [type(one) for one in run.left] == [PowerOffRequestOnHost]
     assert LEFT in power.annotations
 
 
-def test_what_the_remediator_sweeps_up_is_waited_for(power: PowerWorld) -> None:
+def test_the_wind_down_waits_for_the_remediator_s_garbage_collection(power: PowerWorld) -> None:
     """A remediation has existed for a while, so the remediator checks hosts each minute."""
     power.run(65.0)
     power.patch_host({"metadata": {"annotations": {LEFT: well_known.HARD_HOLD}}}, "node-2")
@@ -162,18 +163,18 @@ def test_what_the_remediator_sweeps_up_is_waited_for(power: PowerWorld) -> None:
     assert LEFT not in other["metadata"].get("annotations", {})
 
 
-def test_a_host_that_does_not_come_back_is_told_although_nothing_of_ours_holds_it(power: PowerWorld) -> None:
+def test_a_host_that_stays_off_is_reported_even_without_a_hold(power: PowerWorld) -> None:
     until(power, "power-on", read_interval=0.1)
     power.patch_host({"metadata": {"annotations": {well_known.HOST_PAUSED: "somebody"}}})
     run = Run()
     view = run.by(SimulatedCaller(power.world))
 
     assert view.done
-    assert [one.kind for one in view.left] == ["HostNotBack"]
+    assert [one.kind for one in view.left] == ["PowerNotRestored"]
     assert not power.world.machines[HOST].powered
 
 
-def test_a_host_that_is_on_its_way_back_is_waited_for(power: PowerWorld) -> None:
+def test_the_wind_down_waits_for_a_host_that_is_powering_on(power: PowerWorld) -> None:
     until(power, "power-on", read_interval=0.1)
     power.patch_host({"metadata": {"annotations": {well_known.HOST_PAUSED: "somebody"}}})
     unpaused: dict[str, Any] = {"metadata": {"annotations": {well_known.HOST_PAUSED: None}}}
@@ -184,11 +185,12 @@ def test_a_host_that_is_on_its_way_back_is_waited_for(power: PowerWorld) -> None
 
     assert view.done
     assert view.left == ()
-    assert any("is off, and nothing of ours holds it" in line for line in run.reported)
+    assert any("is off, and Nodemend does not hold it" in line for line in run.reported)
     assert power.world.machines[HOST].powered
 
 
-def test_what_nobody_sweeps_up_is_waited_for_no_longer_than_a_sweep_takes() -> None:
+@pytest.mark.slow
+def test_the_wind_down_waits_for_orphans_no_longer_than_one_garbage_collection() -> None:
     power = PowerWorld("nothing open")
     try:
         power.run(700.0)
@@ -203,8 +205,8 @@ def test_what_nobody_sweeps_up_is_waited_for_no_longer_than_a_sweep_takes() -> N
     assert SWEPT_WITHIN <= took < SWEPT_WITHIN + 30.0
 
 
-def test_without_a_remediator_it_says_so_at_once_and_does_not_wait_for_the_whole_time() -> None:
-    with sick_world() as (world, caller):
+def test_without_a_remediator_it_reports_that_at_once_and_does_not_wait() -> None:
+    with unhealthy_world() as (world, caller):
         silence(world)
         world.run(world.scheduler.now + 60.0)
         run, before = Run(), world.scheduler.now
@@ -221,21 +223,23 @@ def test_without_a_remediator_it_says_so_at_once_and_does_not_wait_for_the_whole
         assert left.unattended
 
 
-def test_without_a_remediator_and_with_nothing_left_all_is_well() -> None:
-    with sick_world(until=70.0) as (world, caller):
+def test_without_a_remediator_and_without_leftovers_the_wind_down_succeeds() -> None:
+    with unhealthy_world(until=70.0) as (world, caller):
         silence(world)
         world.run(world.scheduler.now + 60.0)
 
         assert Run().by(caller).done
 
 
-def test_one_that_does_not_end_in_time_is_told_with_what_it_waits_for(power: PowerWorld) -> None:
+def test_a_remediation_that_does_not_end_in_time_is_reported_with_what_it_waits_for(
+    power: PowerWorld,
+) -> None:
     until(power, "release")
     run = Run()
     view = run.by(SimulatedCaller(power.world), wait=4.0)
 
     assert not view.done
-    held = next(one for one in view.left if one.kind == "HeldHost")
+    held = next(one for one in view.left if one.kind == "PowerOffRequestOnHost")
     assert (
         held.what == f"host {NAMESPACE}/{HOST} (off) is still held off by Metal3Remediation {NAMESPACE}/m-1"
     )
@@ -246,7 +250,7 @@ def test_one_that_does_not_end_in_time_is_told_with_what_it_waits_for(power: Pow
 
 
 def test_a_second_run_changes_nothing() -> None:
-    with sick_world() as (world, caller):
+    with unhealthy_world() as (world, caller):
         Run().by(caller)
         before = world.admin_api.get(REMEDIATION_POLICY, well_known.POLICY_NAME)
         view = Run().by(caller)
@@ -256,8 +260,8 @@ def test_a_second_run_changes_nothing() -> None:
         assert world.admin_api.get(REMEDIATION_POLICY, well_known.POLICY_NAME) == before
 
 
-def test_a_pause_that_stands_keeps_its_reason_unless_it_would_end_by_itself() -> None:
-    with sick_world() as (world, caller):
+def test_an_existing_pause_keeps_its_reason_unless_it_would_expire() -> None:
+    with unhealthy_world() as (world, caller):
         api = world.admin_api
         api.patch(REMEDIATION_POLICY, "cluster", {"spec": {"pause": {"reason": "swap"}}})
         assert Run().by(caller).pause_reason == "swap"
@@ -267,8 +271,8 @@ def test_a_pause_that_stands_keeps_its_reason_unless_it_would_end_by_itself() ->
         assert "until" not in pause_of(api)
 
 
-def test_without_a_policy_nothing_begins_anyway_and_none_is_made() -> None:
-    with sick_world() as (world, caller):
+def test_without_a_policy_nothing_starts_and_none_is_created() -> None:
+    with unhealthy_world() as (world, caller):
         world.admin_api.delete(REMEDIATION_POLICY, well_known.POLICY_NAME)
         view = Run().by(caller)
 
@@ -278,8 +282,8 @@ def test_without_a_policy_nothing_begins_anyway_and_none_is_made() -> None:
 
 
 @pytest.mark.parametrize("hidden", ["nodes", "manualremediations", "leases"])
-def test_what_may_not_be_seen_is_not_nothing(hidden: str) -> None:
-    with sick_world(until=70.0) as (world, _):
+def test_hidden_objects_do_not_count_as_absent(hidden: str) -> None:
+    with unhealthy_world(until=70.0) as (world, _):
         run, before = Run(), world.scheduler.now
         view = run.by(SimulatedCaller(world, hidden=(hidden,)))
 
@@ -288,8 +292,8 @@ def test_what_may_not_be_seen_is_not_nothing(hidden: str) -> None:
         assert world.scheduler.now - before < 10.0
 
 
-def test_hosts_that_may_not_be_seen_are_none_where_metal3_is_not_installed(power: PowerWorld) -> None:
-    with sick_world(until=70.0) as (world, _):
+def test_unreadable_hosts_count_as_absent_if_metal3_is_not_installed(power: PowerWorld) -> None:
+    with unhealthy_world(until=70.0) as (world, _):
         assert Run().by(SimulatedCaller(world, hidden=("baremetalhosts",))).done
     until(power, "power-off")
     run = Run()
@@ -299,13 +303,13 @@ def test_hosts_that_may_not_be_seen_are_none_where_metal3_is_not_installed(power
     assert [type(one) for one in run.left] == [NotRead]
 
 
-def test_one_that_may_not_be_ended_is_told_with_the_refusal() -> None:
-    with sick_world() as (_, caller):
+def test_a_remediation_that_may_not_be_ended_is_reported_with_the_refusal() -> None:
+    with unhealthy_world() as (_, caller):
         caller.forbid_deletion(MANUAL_REMEDIATION.plural)
         view = Run().by(caller, wait=10.0)
 
         (left,) = view.left
-        assert "it was not told to end" in left.because
+        assert "it could not be deleted" in left.because
         assert "has no right to" in left.because
 
 
@@ -340,7 +344,7 @@ def fencing() -> Iterator[FencingWorld]:
     found.close()
 
 
-def test_a_node_that_was_asked_to_reset_itself_is_asked_no_more(fencing: FencingWorld) -> None:
+def test_a_reset_request_to_a_node_is_withdrawn(fencing: FencingWorld) -> None:
     fencing.cut_off()
     fencing.ask()
     fencing.run_until(lambda: fencing.marker is not None, 10.0)
@@ -359,7 +363,7 @@ def _leave_a_marker(fencing: FencingWorld) -> None:
     fencing.api.patch(LEASE, FENCED, change, at=(well_known.AGENT_NAMESPACE, ""))
 
 
-def test_a_marker_whose_remediation_is_gone_is_waited_for_until_the_remediator_takes_it_off(
+def test_the_wind_down_waits_until_the_remediator_removes_an_orphaned_marker(
     fencing: FencingWorld,
 ) -> None:
     fencing.cut_off()
@@ -371,7 +375,7 @@ def test_a_marker_whose_remediation_is_gone_is_waited_for_until_the_remediator_t
     assert fencing.marker is None
 
 
-def test_a_marker_that_nobody_takes_off_is_in_the_way(fencing: FencingWorld) -> None:
+def test_a_marker_that_is_not_removed_blocks_the_wind_down(fencing: FencingWorld) -> None:
     fencing.cut_off()
     silence(fencing.world)
     _leave_a_marker(fencing)

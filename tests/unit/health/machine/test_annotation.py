@@ -6,6 +6,7 @@ import pytest
 
 from nodemend.api.meta import ConditionStatus
 from nodemend.api.well_known import EXTERNAL_REMEDIATION
+from nodemend.health.machine import annotation
 from nodemend.health.machine.annotation import (
     ACCEPTED_FOR,
     STANDS_FOR,
@@ -17,6 +18,7 @@ from nodemend.health.machine.annotation import (
     decide_annotated,
     evaluate_annotated,
 )
+from nodemend.rules import request as remediation_request
 from nodemend.rules.machine import MachineFacts, NodeAwaited, NodeFound, NodeMissing, NodeSeen, NodeUnseen
 from nodemend.rules.node import AskedFor, ConditionSeen, Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
 from nodemend.rules.request import Create, DeleteRemediation, ExistingRemediation, NoAction, RemedyAttempt
@@ -80,14 +82,14 @@ def ready(status: ConditionStatus, seconds: float = 70.0) -> NodeFound:
         (NodeUnseen("its cluster does not answer"), None, Unjudged("its cluster does not answer")),
     ],
 )
-def test_a_node_that_is_not_ready_is_sick_when_somebody_asks(
+def test_a_node_that_is_not_ready_is_unhealthy_if_the_annotation_is_set(
     node: NodeSeen, asked_for: float | None, expected: NodeHealth
 ) -> None:
     assert evaluate_annotated(MachineFacts(node, asked_externally_for=asked_for)) == expected
 
 
 @pytest.mark.parametrize("node", [ready(ConditionStatus.UNKNOWN), NodeMissing("n1"), NodeAwaited(5.0)])
-def test_when_nobody_asks_it_is_not_sick_and_not_counted_as_well_either(node: NodeSeen) -> None:
+def test_without_the_annotation_it_is_neither_unhealthy_nor_counted_as_healthy(node: NodeSeen) -> None:
     assert isinstance(evaluate_annotated(MachineFacts(node)), Unjudged)
 
 
@@ -110,7 +112,7 @@ OWNED = RemediationAnnotation("", owner_asked="The MachineSet of the Machine")
         (SUSPECT, the_way(), Allowed(), NoAction(STANDS_FOR - 5.0)),
         (SICK, the_way(), Allowed(), Create()),
         (SICK, the_way(), STORM, STORM),
-        (SICK, the_way(SERVED), Allowed(), Hold(guard_holds.AnnotationServed("somebody"))),
+        (SICK, the_way(SERVED), Allowed(), Hold(annotation.AnnotationServedByAnother("somebody"))),
         (
             SICK,
             the_way(OWNED),
@@ -128,7 +130,12 @@ OWNED = RemediationAnnotation("", owner_asked="The MachineSet of the Machine")
         (Healthy(None), the_way(), Allowed(), NoAction(ACCEPTED_FOR)),
         # Its remediation exists.
         (SICK, the_way(answer=a_remediation()), STORM, NoAction()),
-        (SICK, the_way(answer=a_remediation(failed=True)), Allowed(), Hold(guard_holds.RemediesExhausted(1))),
+        (
+            SICK,
+            the_way(answer=a_remediation(failed=True)),
+            Allowed(),
+            Hold(remediation_request.RemediesExhausted(1)),
+        ),
         (SICK, the_way(answer=a_remediation(committed=True)), Allowed(), NoAction()),
         (WELL, the_way(answer=a_remediation(committed=True)), Allowed(), NoAction()),
         (WELL, the_way(answer=a_remediation()), DRY, Clear("")),
@@ -144,7 +151,7 @@ def test_the_table(
     assert decide_annotated(health, way, guarded) == expected
 
 
-def test_another_asking_is_not_cleared_by_the_answer_to_the_one_before() -> None:
+def test_another_request_is_not_cleared_by_the_answer_to_the_previous_one() -> None:
     way = the_way(RemediationAnnotation("second"), a_remediation(finished=True), to="first")
     assert decide_annotated(WELL, way, Allowed()) == DeleteRemediation()
 
@@ -152,7 +159,7 @@ def test_another_asking_is_not_cleared_by_the_answer_to_the_one_before() -> None
 @pytest.mark.parametrize("committed", [True, False])
 @pytest.mark.parametrize("finished", [True, False])
 @pytest.mark.parametrize("health", [SICK, SUSPECT, WELL, Unjudged("dark")])
-def test_an_asking_that_is_taken_back_withdraws_what_it_asked_for_unless_something_was_released(
+def test_a_removed_annotation_withdraws_the_request_unless_something_was_released(
     health: NodeHealth, *, committed: bool, finished: bool
 ) -> None:
     way = the_way(None, a_remediation(committed=committed, finished=finished))
@@ -164,7 +171,7 @@ def test_an_asking_that_is_taken_back_withdraws_what_it_asked_for_unless_somethi
 @pytest.mark.parametrize("asking", [ASKED, SERVED, OWNED])
 @pytest.mark.parametrize("answer", [None, a_remediation(), a_remediation(failed=True)])
 @pytest.mark.parametrize("other", ["", "Other a/b"])
-def test_a_closed_guard_begins_nothing_whatever_is_asked(
+def test_a_closed_guard_starts_nothing_regardless_of_the_annotation(
     health: NodeHealth, asking: RemediationAnnotation, answer: ExistingRemediation | None, other: str
 ) -> None:
     assert decide_annotated(health, the_way(asking, answer, other=other), STORM) != Create()

@@ -136,9 +136,7 @@ def test_it_gets_the_remediation_that_a_check_would_have_made(
 
 @pytest.mark.attack("G3")
 @pytest.mark.parametrize("after", [5.0, 20.0, 35.0])
-def test_a_dead_node_that_is_still_called_ready_is_healed_all_the_same(
-    world: MachineWorld, after: float
-) -> None:
+def test_a_dead_node_that_still_shows_ready_is_remediated(world: MachineWorld, after: float) -> None:
     """Its kubelet dies, the annotation is set, and Kubernetes turns the node Unknown after 50 s."""
     world.run(300.0)
     world.annotate("m1", ASK)
@@ -151,7 +149,7 @@ def test_a_dead_node_that_is_still_called_ready_is_healed_all_the_same(
 
 
 @pytest.mark.attack("G3")
-def test_a_node_that_is_ready_for_a_minute_after_the_asking_is_not_touched(world: MachineWorld) -> None:
+def test_a_node_that_is_ready_for_a_minute_after_the_request_is_left_alone(world: MachineWorld) -> None:
     world.run(300.0)
     world.annotate("m1", ASK)
     world.run(ACCEPTED_FOR - 5.0)
@@ -162,7 +160,7 @@ def test_a_node_that_is_ready_for_a_minute_after_the_asking_is_not_touched(world
     assert not cycles(world)
 
 
-def test_an_asking_stands_a_while_before_it_is_acted_upon(world: MachineWorld) -> None:
+def test_the_annotation_must_be_set_for_some_time_before_it_is_acted_upon(world: MachineWorld) -> None:
     fall_sick(world, "m1")
     world.run(18)
     assert cycles(world) == []
@@ -171,7 +169,7 @@ def test_an_asking_stands_a_while_before_it_is_acted_upon(world: MachineWorld) -
     assert cycles(world) == []
 
 
-def test_when_it_has_healed_the_annotation_goes_and_then_the_remediation(
+def test_after_recovery_the_annotation_is_removed_and_then_the_remediation(
     world: MachineWorld, reported: RecordedEvents
 ) -> None:
     fall_sick(world, "m1")
@@ -190,7 +188,7 @@ def test_when_it_has_healed_the_annotation_goes_and_then_the_remediation(
     assert reported.actions == [("m1", "Create"), ("m1", "Clear"), ("m1", "DeleteRemediation")]
 
 
-def test_it_is_withdrawn_when_somebody_takes_the_annotation_off(world: MachineWorld) -> None:
+def test_the_request_is_withdrawn_when_a_user_removes_the_annotation(world: MachineWorld) -> None:
     fall_sick(world, "m1")
     world.run(UNCHANGED_FOR)
     world.annotate("m1", {well_known.EXTERNAL_REMEDIATION: None})
@@ -198,7 +196,9 @@ def test_it_is_withdrawn_when_somebody_takes_the_annotation_off(world: MachineWo
     assert cycles(world) == []
 
 
-def test_what_has_released_something_is_not_withdrawn_with_the_annotation(world: MachineWorld) -> None:
+def test_a_remediation_that_released_something_is_not_withdrawn_with_the_annotation(
+    world: MachineWorld,
+) -> None:
     fall_sick(world, "m1")
     world.run(UNCHANGED_FOR)
     says(world, "m1", Fenced="True", Succeeded="Unknown")
@@ -210,7 +210,7 @@ def test_what_has_released_something_is_not_withdrawn_with_the_annotation(world:
     assert cycles(world) == []
 
 
-def test_an_asking_that_came_anew_is_not_cleared_with_the_one_before(world: MachineWorld) -> None:
+def test_an_annotation_that_was_set_again_is_not_cleared_with_the_previous_one(world: MachineWorld) -> None:
     fall_sick(world, "m1")
     world.run(UNCHANGED_FOR)
     first = the_cycle(world, "m1")["metadata"]["uid"]
@@ -222,7 +222,7 @@ def test_an_asking_that_came_anew_is_not_cleared_with_the_one_before(world: Mach
     assert the_cycle(world, "m1")["metadata"]["uid"] != first
 
 
-def test_a_node_that_is_well_is_not_touched_and_the_annotation_goes(
+def test_a_healthy_node_is_left_alone_and_the_annotation_is_removed(
     world: MachineWorld, reported: RecordedEvents
 ) -> None:
     """If it stayed, it would start a needless remediation at the next failure, and count in the limits until
@@ -247,6 +247,7 @@ def test_in_dry_run_nothing_is_written_at_all(new_world: NewWorld, reported: Rec
     assert "DryRun" in reported.held_for["m1"]
 
 
+@pytest.mark.slow
 def test_a_thousand_at_once_are_a_storm(new_world: NewWorld, reported: RecordedEvents) -> None:
     world = a_world(new_world, reported, 1100, maxUnhealthy="40%")
     fall_sick(world, *(f"m{number}" for number in range(1, 1001)))
@@ -262,7 +263,7 @@ def test_a_few_go_one_by_one_within_the_limits(new_world: NewWorld, reported: Re
     assert len(cycles(world)) == 2
 
 
-def test_nodes_that_nobody_asks_for_count_in_a_storm_too(
+def test_nodes_without_the_annotation_count_in_a_storm_too(
     new_world: NewWorld, reported: RecordedEvents
 ) -> None:
     world = a_world(new_world, reported, 10, maxUnhealthy="40%")
@@ -304,7 +305,7 @@ def test_a_machine_without_a_host_has_to_end_itself(world: MachineWorld) -> None
     assert world.api.list(SELF_REMEDIATION) == []
 
 
-def test_a_machine_without_a_host_and_a_template_is_told_so(
+def test_a_machine_without_a_host_and_a_template_reports_that(
     world: MachineWorld, reported: RecordedEvents
 ) -> None:
     world.change_machine("m1", annotations={well_known.HOST_OF_MACHINE: None})
@@ -314,7 +315,7 @@ def test_a_machine_without_a_host_and_a_template_is_told_so(
     assert f"the template {SPACE}/{TEMPLATE}" in reported.held_for["m1"]
 
 
-def test_without_its_template_nothing_is_made_and_that_is_told(
+def test_without_its_template_nothing_is_created_and_that_is_reported(
     world: MachineWorld, reported: RecordedEvents
 ) -> None:
     world.api.delete(METAL3_REMEDIATION_TEMPLATE, TEMPLATE, SPACE)
@@ -344,7 +345,7 @@ def test_no_marks_are_put_on_machines_that_no_check_has(world: MachineWorld) -> 
     assert [world.marks(name) for name in ("m1", "m2")] == [{}, {}]
 
 
-def test_a_machine_under_a_check_of_ours_is_left_to_it_and_that_is_told_once(
+def test_a_machine_that_a_check_selects_is_left_to_the_check_and_that_is_reported_once(
     world: MachineWorld, reported: RecordedEvents
 ) -> None:
     world.add_check(template=True)
@@ -353,10 +354,10 @@ def test_a_machine_under_a_check_of_ours_is_left_to_it_and_that_is_told_once(
     assert (cycles(world), world.fixes(), asked(world, "m1")) == ([], [], True)
     world.run(60)
     assert (cycles(world), world.fixes(), asked(world, "m1")) == ([], ["m1"], True)
-    assert reported.ignored_for == [("m1", "mhc/workers has it, and heals it when it is sick")]
+    assert reported.ignored_for == [("m1", "mhc/workers selects it, and heals it when it is unhealthy")]
 
 
-def test_a_check_that_comes_takes_over_what_the_annotation_began(world: MachineWorld) -> None:
+def test_a_new_check_takes_over_the_remediation_that_the_annotation_started(world: MachineWorld) -> None:
     fall_sick(world, "m1")
     world.run(UNCHANGED_FOR)
     made = the_cycle(world, "m1")["metadata"]["uid"]
@@ -373,7 +374,7 @@ def test_a_check_that_comes_takes_over_what_the_annotation_began(world: MachineW
     assert cycles(world) == []
 
 
-def test_a_machine_that_is_to_be_left_alone_is(world: MachineWorld, reported: RecordedEvents) -> None:
+def test_an_excluded_machine_is_left_alone(world: MachineWorld, reported: RecordedEvents) -> None:
     world.annotate("m1", {"cluster.x-k8s.io/paused": ""})
     fall_sick(world, "m1")
     world.run(30)
@@ -396,14 +397,14 @@ def a_stranger(world: MachineWorld, name: str) -> None:
     )
 
 
-def test_a_remediation_that_another_made_for_the_machine_gets_no_second_and_is_not_taken_back(
+def test_a_machine_with_another_controller_s_remediation_gets_no_second_one(
     world: MachineWorld, reported: RecordedEvents
 ) -> None:
     a_stranger(world, "m1")
     before = the_cycle(world, "m1")["metadata"]["uid"]
     fall_sick(world, "m1")
     world.run(30)
-    assert "is at work on this node" in reported.held_for["m1"]
+    assert "is active on this node" in reported.held_for["m1"]
 
     world.annotate("m1", {well_known.EXTERNAL_REMEDIATION: None})
     world.set_condition("m1", "Ready", "True")
@@ -411,7 +412,9 @@ def test_a_remediation_that_another_made_for_the_machine_gets_no_second_and_is_n
     assert the_cycle(world, "m1")["metadata"]["uid"] == before
 
 
-def test_another_s_remediation_that_took_the_place_of_ours_is_not_taken_back(world: MachineWorld) -> None:
+def test_another_controller_s_remediation_that_replaced_the_own_one_is_not_deleted(
+    world: MachineWorld,
+) -> None:
     fall_sick(world, "m1")
     world.run(UNCHANGED_FOR)
     world.server.lag(METAL3_REMEDIATION, world.server.revision)
@@ -423,7 +426,7 @@ def test_another_s_remediation_that_took_the_place_of_ours_is_not_taken_back(wor
     assert the_cycle(world, "m1")["metadata"]["uid"] == before
 
 
-def test_what_a_check_of_ours_has_left_behind_is_withdrawn_and_not_taken_over(world: MachineWorld) -> None:
+def test_a_remediation_left_by_a_check_is_withdrawn_and_not_adopted(world: MachineWorld) -> None:
     kind = METAL3_REMEDIATION_TEMPLATE
     named = {"apiVersion": kind.api_version, "kind": kind.kind, "name": TEMPLATE}
     world.add_check(remediation={"templateRef": named})
@@ -435,7 +438,9 @@ def test_what_a_check_of_ours_has_left_behind_is_withdrawn_and_not_taken_over(wo
     assert cycles(world) == []
 
 
-def test_a_remediation_of_another_kind_is_at_work_too(world: MachineWorld, reported: RecordedEvents) -> None:
+def test_a_remediation_of_another_kind_is_in_progress_too(
+    world: MachineWorld, reported: RecordedEvents
+) -> None:
     machine = world.machine("m1")
     assert machine is not None
     owner = {"apiVersion": "v1", "kind": "Machine", "name": "m1", "uid": machine["metadata"]["uid"]}
@@ -444,10 +449,10 @@ def test_a_remediation_of_another_kind_is_at_work_too(world: MachineWorld, repor
     fall_sick(world, "m1")
     world.run(30)
     assert cycles(world) == []
-    assert "ManualRemediation default/m1 is at work on this node" in reported.held_for["m1"]
+    assert "ManualRemediation default/m1 is active on this node" in reported.held_for["m1"]
 
 
-def test_nothing_is_cleared_on_the_word_of_a_cache(world: MachineWorld) -> None:
+def test_nothing_is_cleared_based_on_the_cache_alone(world: MachineWorld) -> None:
     world.annotate("m1", ASK)
     world.run(5)
     world.server.lag(NODE, world.server.revision)
@@ -456,7 +461,7 @@ def test_nothing_is_cleared_on_the_word_of_a_cache(world: MachineWorld) -> None:
     assert asked(world, "m1")
 
 
-def test_what_we_cannot_see_yet_of_another_s_remediation_is_found_by_the_second_look(
+def test_a_live_read_finds_another_controller_s_remediation_that_the_cache_lacks(
     world: MachineWorld,
 ) -> None:
     world.server.lag(METAL3_REMEDIATION, world.server.revision)
@@ -468,7 +473,7 @@ def test_what_we_cannot_see_yet_of_another_s_remediation_is_found_by_the_second_
     assert not [write for write in world.writes if "metal3remediations" in write]
 
 
-def test_one_whose_owner_is_asked_to_replace_it_gets_none(
+def test_a_machine_whose_owner_must_replace_it_gets_none(
     world: MachineWorld, reported: RecordedEvents
 ) -> None:
     mark = {"type": "OwnerRemediated", "status": "False", "reason": "WaitingForRemediation"}
@@ -476,14 +481,14 @@ def test_one_whose_owner_is_asked_to_replace_it_gets_none(
     fall_sick(world, "m1")
     world.run(30)
     assert cycles(world) == []
-    assert "The MachineSet of the Machine is at work" in reported.held_for["m1"]
+    assert "The MachineSet of the Machine is active" in reported.held_for["m1"]
     policy = world.api.get(REMEDIATION_POLICY, well_known.POLICY_NAME)
     assert policy is not None
     assert "machineHistory" not in policy.get("status", {}), "that was asked by no check of ours"
 
 
 @pytest.mark.parametrize("mark", well_known.MARKS_OF_THE_ACTUATOR)
-def test_where_another_controller_acts_upon_it_nothing_is_begun(
+def test_nothing_starts_for_a_machine_that_another_controller_remediates(
     world: MachineWorld, reported: RecordedEvents, mark: str
 ) -> None:
     world.annotate("m1", {mark: ""})
@@ -493,7 +498,7 @@ def test_where_another_controller_acts_upon_it_nothing_is_begun(
     assert mark in reported.held_for["m1"]
 
 
-def test_where_the_leader_of_that_controller_lives_nothing_is_begun_until_it_is_silent(
+def test_nothing_starts_until_the_leader_of_that_controller_is_silent(
     world: MachineWorld, reported: RecordedEvents
 ) -> None:
     spec: dict[str, Any] = {"holderIdentity": "capbm-1", "leaseDurationSeconds": 40}
@@ -510,7 +515,7 @@ def test_where_the_leader_of_that_controller_lives_nothing_is_begun_until_it_is_
     assert cycles(world) == ["m1"]
 
 
-def test_it_goes_on_under_the_next_leader(world: MachineWorld, reported: RecordedEvents) -> None:
+def test_the_next_leader_continues_it(world: MachineWorld, reported: RecordedEvents) -> None:
     fall_sick(world, "m1")
     world.run(UNCHANGED_FOR)
     made = the_cycle(world, "m1")["metadata"]["uid"]
@@ -525,7 +530,7 @@ def test_it_goes_on_under_the_next_leader(world: MachineWorld, reported: Recorde
 
 
 @pytest.mark.parametrize("hangs", [True, False])
-def test_a_node_of_another_cluster_is_looked_at_there(reported: RecordedEvents, *, hangs: bool) -> None:
+def test_a_node_of_a_workload_cluster_is_read_there(reported: RecordedEvents, *, hangs: bool) -> None:
     world = WorkloadWorld("a")
     world.api.delete(world.checks_at, "a", SPACE)
     add_template(world)

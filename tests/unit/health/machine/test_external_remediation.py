@@ -25,7 +25,7 @@ def the_fix(world: MachineWorld, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.conforms("I01", "I04")
-def test_a_silent_node_s_machine_gets_its_remediation_and_nobody_else(world: MachineWorld) -> None:
+def test_only_the_machine_of_a_silent_node_gets_a_remediation(world: MachineWorld) -> None:
     world.set_condition("m1", "Ready", "Unknown")
     world.run(58)
     assert world.fixes() == []
@@ -58,7 +58,7 @@ def test_a_silent_node_s_machine_gets_its_remediation_and_nobody_else(world: Mac
 
 
 @pytest.mark.conforms("I17")
-def test_a_template_goes_before_the_annotation_strategy(world: MachineWorld) -> None:
+def test_a_template_has_precedence_over_the_annotation_strategy(world: MachineWorld) -> None:
     world.annotate_check({well_known.REMEDIATION_STRATEGY: well_known.EXTERNAL_STRATEGY})
     world.set_condition("m1", "Ready", "Unknown")
     world.run(65)
@@ -80,7 +80,7 @@ def test_it_is_withdrawn_when_the_node_is_back_and_the_marks_say_so(world: Machi
 
 
 @pytest.mark.conforms("I07", "X2")
-def test_a_remediation_that_one_machine_has_keeps_no_other_from_its_own(world: MachineWorld) -> None:
+def test_a_remediation_of_one_machine_does_not_block_another_machine_s(world: MachineWorld) -> None:
     """Upstream ends its pass at the first machine that has a remediation."""
     world.set_condition("m1", "Ready", "Unknown")
     world.run(65)
@@ -91,7 +91,7 @@ def test_a_remediation_that_one_machine_has_keeps_no_other_from_its_own(world: M
 
 
 @pytest.mark.conforms("G10", "X1")
-def test_a_machine_that_recovers_by_itself_is_told_healthy_though_it_never_had_a_remediation(
+def test_a_machine_that_recovers_is_reported_healthy_even_without_a_remediation(
     new_world: NewWorld,
 ) -> None:
     """Upstream leaves HealthCheckSucceeded False forever in this case."""
@@ -126,7 +126,7 @@ def test_it_is_withdrawn_also_while_the_guard_is_closed(world: MachineWorld) -> 
 
 
 @pytest.mark.conforms("I05", "I08", "X3")
-def test_a_missing_template_is_told_on_every_machine_that_waits_for_it(world: MachineWorld) -> None:
+def test_a_missing_template_is_reported_on_every_machine_that_waits_for_it(world: MachineWorld) -> None:
     world.api.delete(FIX_TEMPLATE, "reboot", SPACE)
     for name in ("m1", "m2"):
         world.set_condition(name, "Ready", "Unknown")
@@ -154,7 +154,7 @@ def test_with_a_missing_template_no_dead_node_s_machine_passes_its_check(world: 
 
 
 @pytest.mark.conforms("I09", "X4")
-def test_there_is_none_for_a_machine_that_is_being_deleted(world: MachineWorld) -> None:
+def test_a_machine_that_is_being_deleted_gets_none(world: MachineWorld) -> None:
     world.api.patch(
         world.machines_at, "m1", {"metadata": {"finalizers": ["example.com/slow"]}}, at=(SPACE, "")
     )
@@ -165,7 +165,7 @@ def test_there_is_none_for_a_machine_that_is_being_deleted(world: MachineWorld) 
 
 
 @pytest.mark.conforms("I12", "X7")
-def test_one_that_is_removed_by_hand_comes_back(world: MachineWorld) -> None:
+def test_a_remediation_that_is_deleted_by_hand_is_created_again(world: MachineWorld) -> None:
     world.set_condition("m1", "Ready", "Unknown")
     world.run(65)
     world.api.delete(FIX, "m1", SPACE)
@@ -175,7 +175,9 @@ def test_one_that_is_removed_by_hand_comes_back(world: MachineWorld) -> None:
 
 
 @pytest.mark.conforms("I03", "I13")
-def test_one_that_belongs_to_this_very_machine_is_adopted_whoever_made_it(world: MachineWorld) -> None:
+def test_a_remediation_with_the_machine_s_uid_is_adopted_regardless_of_its_creator(
+    world: MachineWorld,
+) -> None:
     machine = world.machine("m1")
     assert machine is not None
     world.api.create(FIX, a_fix("m1", machine["metadata"]["uid"]), SPACE)
@@ -188,7 +190,7 @@ def test_one_that_belongs_to_this_very_machine_is_adopted_whoever_made_it(world:
 
 
 @pytest.mark.conforms("X8")
-def test_one_that_we_made_but_have_not_seen_yet_is_no_failure(world: MachineWorld) -> None:
+def test_an_own_remediation_that_is_not_cached_yet_is_no_failure(world: MachineWorld) -> None:
     world.server.lag(FIX, world.server.revision)
     world.set_condition("m1", "Ready", "Unknown")
     world.run(62)
@@ -215,7 +217,7 @@ def test_one_that_is_ending_is_not_deleted_again(world: MachineWorld) -> None:
 
 
 @pytest.mark.conforms("I13", "X9")
-def test_one_of_an_earlier_machine_of_that_name_is_no_answer_and_is_left_alone(world: MachineWorld) -> None:
+def test_a_remediation_of_an_earlier_machine_of_that_name_is_left_alone(world: MachineWorld) -> None:
     another = world.machine("m2")
     assert another is not None
     world.api.create(FIX, a_fix("m1", another["metadata"]["uid"]) | {"spec": {"of": "another"}}, SPACE)
@@ -234,7 +236,7 @@ def a_fix(name: str, owner: str) -> dict[str, Any]:
 
 @pytest.mark.conforms("I11", "X6")
 @pytest.mark.parametrize("how", ["check deleted", "template removed", "deselected", "skipped"])
-def test_it_is_withdrawn_when_nobody_asks_for_it_any_more(world: MachineWorld, how: str) -> None:
+def test_it_is_withdrawn_when_it_is_no_longer_requested(world: MachineWorld, how: str) -> None:
     world.set_condition("m1", "Ready", "Unknown")
     world.run(65)
     assert world.fixes() == ["m1"]
@@ -252,7 +254,7 @@ def test_it_is_withdrawn_when_nobody_asks_for_it_any_more(world: MachineWorld, h
 
 
 @pytest.mark.conforms("I14", "X10")
-def test_a_node_that_is_ready_for_a_moment_only_keeps_it(world: MachineWorld) -> None:
+def test_a_node_that_is_ready_only_briefly_keeps_it(world: MachineWorld) -> None:
     world.api.patch(REMEDIATION_POLICY, "cluster", {"spec": {"machines": {"healthyDelay": "30s"}}})
     world.set_condition("m1", "Ready", "Unknown")
     world.run(65)
@@ -268,7 +270,7 @@ def test_a_node_that_is_ready_for_a_moment_only_keeps_it(world: MachineWorld) ->
 
 
 @pytest.mark.conforms("X11")
-def test_of_two_checks_over_one_machine_the_first_by_name_has_it(world: MachineWorld) -> None:
+def test_the_first_check_by_name_has_a_machine_that_two_checks_select(world: MachineWorld) -> None:
     world.add_check("also", template=True)
     world.set_condition("m1", "Ready", "Unknown")
     world.run(70)
@@ -279,7 +281,7 @@ def test_of_two_checks_over_one_machine_the_first_by_name_has_it(world: MachineW
     assert (world.status("also")["expectedMachines"], world.status("workers")["expectedMachines"]) == (4, 0)
 
 
-def test_a_remediation_that_is_over_makes_room_for_the_next_at_once(new_world: NewWorld) -> None:
+def test_an_ended_remediation_frees_its_slot_at_once(new_world: NewWorld) -> None:
     world = new_world(maxConcurrent=1)
     world.add_pool(4)
     world.add_check(template=True)

@@ -58,7 +58,7 @@ def test_a_storm_closes_the_guard_and_the_figures_show_where(new_world: NewWorld
     assert scraped.series("nodemend_guard_limit_nodes") == {check: 3.0, cluster: 4.0}
 
 
-def test_a_storm_that_lasts_is_told_again_by_one_event_on_the_check(new_world: NewWorld) -> None:
+def test_a_long_storm_repeats_one_event_on_the_check(new_world: NewWorld) -> None:
     scraped, events = Scraped(), list[EventRecord]()
     world = started(new_world, scraped, events.append)
     for name in ("m1", "m2", "m3"):
@@ -69,7 +69,7 @@ def test_a_storm_that_lasts_is_told_again_by_one_event_on_the_check(new_world: N
     assert "3 of 4 machines (TooManyUnhealthy 3)" in reported.note
 
 
-def test_figures_of_a_check_that_is_gone_go_with_it(new_world: NewWorld) -> None:
+def test_metrics_of_a_deleted_check_are_removed(new_world: NewWorld) -> None:
     scraped = Scraped()
     world = started(new_world, scraped)
     world.api.delete(world.checks_at, "workers", SPACE)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from nodemend.api import well_known
 from nodemend.api.resources import REMEDIATION_POLICY
 from nodemend.records.machine import OPENSHIFT
@@ -31,7 +33,7 @@ def fail(world: MachineWorld, *names: str, seconds: float = 70.0) -> None:
     world.run(seconds)
 
 
-def test_a_machine_that_its_owner_replaces_is_gone(new_world: NewWorld) -> None:
+def test_a_machine_that_its_owner_replaces_has_the_outcome_gone(new_world: NewWorld) -> None:
     world = with_pool(new_world())
     assert history(world) == []
     fail(world, "m1")
@@ -64,7 +66,7 @@ def test_a_machine_that_a_remediation_heals_is_healed(new_world: NewWorld) -> No
     assert reported(world) == [("default/m1", "Metal3Remediation", "Healed")]
 
 
-def test_what_somebody_deletes_while_the_machine_is_sick_is_withdrawn_and_begins_anew(
+def test_a_remediation_that_a_user_deletes_is_withdrawn_and_created_again(
     new_world: NewWorld,
 ) -> None:
     world = with_pool(new_world(), template=True)
@@ -78,7 +80,7 @@ def test_what_somebody_deletes_while_the_machine_is_sick_is_withdrawn_and_begins
     ]
 
 
-def test_a_wish_that_a_storm_takes_back_is_withdrawn(new_world: NewWorld) -> None:
+def test_a_request_that_a_storm_revokes_is_withdrawn(new_world: NewWorld) -> None:
     world = with_pool(new_world(), remediation={"triggerIf": {"unhealthyLessThanOrEqualTo": 1}})
     fail(world, "m1")
     fail(world, "m2", "m3")
@@ -86,7 +88,7 @@ def test_a_wish_that_a_storm_takes_back_is_withdrawn(new_world: NewWorld) -> Non
     assert reported(world) == [("default/m1", "OwnerRemediation", "Withdrawn")]
 
 
-def test_a_machine_that_we_deleted_is_gone(new_world: NewWorld) -> None:
+def test_a_machine_that_the_checker_deleted_has_the_outcome_gone(new_world: NewWorld) -> None:
     world = with_pool(new_world(OPENSHIFT, "v1beta1", machines={"deleteMachines": True}))
     fail(world, "m1")
 
@@ -94,7 +96,7 @@ def test_a_machine_that_we_deleted_is_gone(new_world: NewWorld) -> None:
     assert reported(world) == [("default/m1", "MachineDeletion", "Gone")]
 
 
-def test_the_next_leader_goes_on_where_the_last_one_ended(new_world: NewWorld) -> None:
+def test_the_next_leader_continues_the_history(new_world: NewWorld) -> None:
     world = with_pool(new_world())
     fail(world, "m1", "m2", seconds=90.0)
     before = history(world)
@@ -111,7 +113,7 @@ def test_the_next_leader_goes_on_where_the_last_one_ended(new_world: NewWorld) -
     ]
 
 
-def test_nothing_is_written_while_nothing_happens(new_world: NewWorld) -> None:
+def test_without_a_change_nothing_is_written(new_world: NewWorld) -> None:
     world = with_pool(new_world())
     fail(world, "m1")
     world.run(20)
@@ -121,6 +123,7 @@ def test_nothing_is_written_while_nothing_happens(new_world: NewWorld) -> None:
     assert world.writes[writes:] == []
 
 
+@pytest.mark.slow
 def test_the_oldest_make_room_for_the_newest(new_world: NewWorld) -> None:
     world = new_world(maxConcurrent=100)
     world.add_pool(60)

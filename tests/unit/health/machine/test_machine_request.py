@@ -10,6 +10,7 @@ from nodemend.health.machine.request import (
     ByOwner,
     ByTemplate,
     Delete,
+    NoRemedy,
     RemediationPath,
     Request,
     decide_machine,
@@ -32,10 +33,17 @@ from nodemend.rules.node import (
     Unhealthy,
     Unjudged,
 )
-from nodemend.rules.request import Create, DeleteRemediation, ExistingRemediation, NoAction, RemedyAttempt
+from nodemend.rules.request import (
+    Create,
+    DeleteRemediation,
+    ExistingRemediation,
+    NoAction,
+    RemediesExhausted,
+    RemedyAttempt,
+)
 from nodemend.safety import guard_holds, holds
 from nodemend.safety.guard import Allowed
-from nodemend.safety.guard_holds import NoOwnerActs, OtherRemediation, RemediesExhausted
+from nodemend.safety.guard_holds import OtherRemediation
 from nodemend.safety.holds import Hold
 from tests.unit.safety.hold_reasons import all_hold_reasons
 
@@ -83,7 +91,7 @@ def opened(*, ours: bool = True, failed: bool = False) -> ExistingRemediation:
         (Unjudged("it is being deleted"), ByDeletion(), NONE, Allowed(), NoAction()),
         (Unjudged("it is being deleted"), ByOwner(), NONE, Allowed(), NoAction()),
         (Unjudged("it is being deleted"), ByTemplate(None, 0.0), NONE, Allowed(), NoAction()),
-        (SICK, ByNobody("no owner"), NONE, Allowed(), Hold(NoOwnerActs("no owner"))),
+        (SICK, ByNobody("no owner"), NONE, Allowed(), Hold(NoRemedy("no owner"))),
         (SICK, ByNobody("no owner"), NONE, STORM, STORM),
         (WELL, ByNobody("no owner"), NONE, Allowed(), NoAction()),
         (SICK, ByTemplate(None, 0.0), NONE, Allowed(), Create()),
@@ -185,7 +193,7 @@ def test_what_is_asked(
         ),
     ],
 )
-def test_what_should_stand_on_the_machine(
+def test_the_condition_that_the_machine_must_have(
     health: NodeHealth,
     way: RemediationPath,
     shown: HealthConditions,
@@ -196,7 +204,7 @@ def test_what_should_stand_on_the_machine(
     assert health_conditions_for(health, way, shown, guarded, request_) == marks
 
 
-def test_a_missing_template_is_told_unless_somebody_else_tells_something() -> None:
+def test_a_missing_template_is_reported_unless_another_controller_reports_a_reason() -> None:
     missing = HealthCondition(FALSE, "RemediationTemplateNotFound", "there is none")
     assert without_template(SICK, NONE, "there is none") == HealthConditions(FAILED, None, missing)
     assert without_template(SICK, HealthConditions(external=WAITING), "there is none") == HealthConditions(
@@ -226,13 +234,13 @@ def test_the_holds_that_are_named_are_holds() -> None:
     known = set(all_hold_reasons())
     assert {*SILENT, *BRAKES, *UNSURE} <= known
     assert set(UNSURE) <= set(SILENT)
-    assert holds.ViewStale in UNSURE
+    assert holds.CacheStale in UNSURE
 
 
 @pytest.mark.parametrize(
     ("existing", "in_progress"), [(None, False), (opened(ours=False), False), (opened(), True)]
 )
-def test_with_a_template_its_remediation_is_who_is_at_work(
+def test_with_a_template_its_remediation_is_the_one_in_progress(
     existing: ExistingRemediation | None, in_progress: bool
 ) -> None:
     asked = HealthConditions(owner=HealthCondition(ConditionStatus.FALSE, "RemediationInProgress"))
@@ -241,11 +249,10 @@ def test_with_a_template_its_remediation_is_who_is_at_work(
     assert not is_remediating(ByOwner(), HealthConditions())
 
 
-def test_what_nobody_can_vouch_for_is_not_written_down_whoever_holds_it() -> None:
+def test_an_unproven_state_is_not_recorded_regardless_of_the_hold() -> None:
     unread = Hold(holds.CannotRead("the Machine", "timeout"))
     assert health_conditions_for(SICK, ByOwner(), NONE, Allowed(), unread) == NONE
     assert health_conditions_for(SICK, ByOwner(), NONE, unread, unread) == NONE
     assert (
-        health_conditions_for(SICK, ByOwner(), NONE, Allowed(), Hold(NoOwnerActs("no owner"))).checked
-        == FAILED
+        health_conditions_for(SICK, ByOwner(), NONE, Allowed(), Hold(NoRemedy("no owner"))).checked == FAILED
     )

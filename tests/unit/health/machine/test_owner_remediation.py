@@ -55,7 +55,7 @@ def test_the_status_counts_and_names_its_targets(world: MachineWorld) -> None:
 
 
 @pytest.mark.conforms("H07", "J16", "G10")
-def test_a_machine_that_recovers_is_told_healthy_and_its_owner_is_asked_no_longer(
+def test_a_recovered_machine_is_reported_healthy_and_its_owner_request_is_cleared(
     world: MachineWorld,
 ) -> None:
     silence(world, "m1")
@@ -66,7 +66,7 @@ def test_a_machine_that_recovers_is_told_healthy_and_its_owner_is_asked_no_longe
 
 
 @pytest.mark.conforms("H09")
-def test_what_an_owner_says_of_the_work_it_has_begun_is_left_alone(world: MachineWorld) -> None:
+def test_the_owner_s_progress_condition_is_left_alone(world: MachineWorld) -> None:
     silence(world, "m1")
     world.run(63)
     machine = world.machine("m1")
@@ -83,7 +83,7 @@ def test_what_an_owner_says_of_the_work_it_has_begun_is_left_alone(world: Machin
 
 @pytest.mark.conforms("F06", "F20", "K04")
 @pytest.mark.parametrize("reason", ["WaitingForRemediation", "RemediationDeferred"])
-def test_a_storm_takes_back_what_no_owner_has_begun(world: MachineWorld, reason: str) -> None:
+def test_a_storm_revokes_requests_that_no_owner_has_begun(world: MachineWorld, reason: str) -> None:
     world.change_check({"remediation": {"triggerIf": {"unhealthyLessThanOrEqualTo": "40%"}}})
     silence(world, "m1")
     world.run(63)
@@ -127,9 +127,9 @@ def test_meeting_a_limit_that_says_or_equal_is_allowed(
 
 @pytest.mark.parametrize(
     ("reading", "limit", "asked"),
-    [("StopsAt", 2, False), ("StopsAt", 3, True), ("StopsAbove", 2, True), ("StopsAbove", "40%", True)],
+    [("AtLimit", 2, False), ("AtLimit", 3, True), ("AboveLimit", 2, True), ("AboveLimit", "40%", True)],
 )
-def test_max_unhealthy_is_read_as_the_policy_says(
+def test_max_unhealthy_is_read_with_the_policy_s_semantics(
     new_world: NewWorld, reading: str, limit: Any, *, asked: bool
 ) -> None:
     world = new_world(version="v1beta1", machines={"limitReading": reading})
@@ -142,8 +142,8 @@ def test_max_unhealthy_is_read_as_the_policy_says(
 
 
 @pytest.mark.conforms("F19", "L05")
-@pytest.mark.parametrize(("reading", "asked"), [("StopsAt", False), ("SparesOne", True)])
-def test_a_small_group_is_healed_where_the_policy_says_so(
+@pytest.mark.parametrize(("reading", "asked"), [("AtLimit", False), ("AllowsOne", True)])
+def test_a_small_group_is_remediated_if_the_policy_allows_it(
     new_world: NewWorld, reading: str, *, asked: bool
 ) -> None:
     world = new_world(version="v1beta1", machines={"limitReading": reading})
@@ -156,7 +156,7 @@ def test_a_small_group_is_healed_where_the_policy_says_so(
 
 
 @pytest.mark.conforms("E06")
-def test_twenty_that_fail_at_once_are_told_within_two_seconds_of_their_deadline(
+def test_twenty_simultaneous_failures_are_reported_within_two_seconds_of_their_deadline(
     new_world: NewWorld,
 ) -> None:
     world = new_world()
@@ -180,7 +180,7 @@ def test_in_a_dry_run_nothing_is_written_on_any_machine(new_world: NewWorld) -> 
     assert world.said("RemediationAllowed") == ("False", "DryRun")
 
 
-def test_a_pause_takes_back_what_no_owner_has_begun(world: MachineWorld) -> None:
+def test_a_pause_revokes_requests_that_no_owner_has_begun(world: MachineWorld) -> None:
     silence(world, "m1")
     world.run(63)
     pause = {"reason": "switch upgrade", "by": "anna"}
@@ -197,7 +197,7 @@ def test_a_paused_cluster_is_left_alone(world: MachineWorld) -> None:
 
 
 @pytest.mark.conforms("H10")
-def test_nobody_is_asked_for_a_machine_that_nobody_owns(world: MachineWorld) -> None:
+def test_an_unowned_machine_gets_no_owner_remediation(world: MachineWorld) -> None:
     world.add_node("lonely")
     world.add_machine("lonely", owner=False)
     silence(world, "lonely")
@@ -238,7 +238,7 @@ def test_the_clock_of_a_machine_without_infrastructure_does_not_run(world: Machi
 
 
 @pytest.mark.conforms("D13")
-def test_a_machine_that_somebody_asks_for_is_unhealthy_at_once(world: MachineWorld) -> None:
+def test_a_machine_with_the_annotation_is_unhealthy_at_once(world: MachineWorld) -> None:
     world.annotate("m1", {"cluster.x-k8s.io/remediate-machine": ""})
     world.run(3)
     assert world.marks("m1") == {
@@ -249,7 +249,7 @@ def test_a_machine_that_somebody_asks_for_is_unhealthy_at_once(world: MachineWor
 
 @pytest.mark.conforms("C07")
 @pytest.mark.parametrize("annotation", ["cluster.x-k8s.io/paused", "cluster.x-k8s.io/skip-remediation"])
-def test_a_machine_that_is_to_be_left_alone_is_no_target(world: MachineWorld, annotation: str) -> None:
+def test_an_excluded_machine_is_no_target(world: MachineWorld, annotation: str) -> None:
     world.annotate("m1", {annotation: ""})
     silence(world, "m1")
     world.run(65)
@@ -257,7 +257,7 @@ def test_a_machine_that_is_to_be_left_alone_is_no_target(world: MachineWorld, an
     assert world.status()["expectedMachines"] == 4
 
 
-def test_the_nodes_of_another_cluster_are_not_looked_for_in_ours(new_world: NewWorld) -> None:
+def test_nodes_of_a_workload_cluster_are_not_read_in_the_management_cluster(new_world: NewWorld) -> None:
     world = new_world()
     world.add_machine("far-1", node="far-1")
     world.add_machine("far-2", node="far-2")
@@ -277,7 +277,7 @@ def test_a_node_that_two_machines_claim_judges_neither(world: MachineWorld) -> N
     assert world.marks("twin") == {}
 
 
-def test_a_check_that_is_not_given_to_us_is_not_ours(new_world: NewWorld) -> None:
+def test_a_check_that_was_not_claimed_is_not_served(new_world: NewWorld) -> None:
     begun = new_world()
     begun.add_pool(2)
     begun.add_check(claimed=False)
@@ -288,7 +288,7 @@ def test_a_check_that_is_not_given_to_us_is_not_ours(new_world: NewWorld) -> Non
 
 
 @pytest.mark.conforms("F02")
-def test_a_check_that_says_what_nobody_can_follow_does_nothing_and_says_so(new_world: NewWorld) -> None:
+def test_a_check_with_an_invalid_spec_does_nothing_and_reports_it(new_world: NewWorld) -> None:
     world = new_world(version="v1beta1")
     world.add_pool(3)
     world.add_check(maxUnhealthy="many")
@@ -296,8 +296,8 @@ def test_a_check_that_says_what_nobody_can_follow_does_nothing_and_says_so(new_w
     silence(world, "m1")
     world.run(65)
     assert "OwnerRemediated" not in world.marks("m1")
-    assert world.said("Stalled") == ("True", "NotUnderstood")
-    assert world.said("RemediationAllowed") == ("False", "NotUnderstood")
+    assert world.said("Stalled") == ("True", "UnsupportedSetting")
+    assert world.said("RemediationAllowed") == ("False", "UnsupportedSetting")
 
 
 def test_openshift_s_machines_are_deleted_where_the_policy_lets_them_be(new_world: NewWorld) -> None:
@@ -317,7 +317,7 @@ STRATEGY = "machine.openshift.io/remediation-strategy"
 @pytest.mark.attack("G5")
 @pytest.mark.parametrize("strategy", ["external-baremetal", "\x1b[2Jx" * 100])
 @pytest.mark.parametrize("may_delete", [True, False])
-def test_a_strategy_without_a_template_deletes_nothing_and_that_is_told(
+def test_a_strategy_without_a_template_deletes_nothing_and_that_is_reported(
     new_world: NewWorld, strategy: str, *, may_delete: bool
 ) -> None:
     world = new_world(OPENSHIFT, "v1beta1", machines={"deleteMachines": may_delete})
@@ -331,8 +331,8 @@ def test_a_strategy_without_a_template_deletes_nothing_and_that_is_told(
     assert world.machine("m1") is not None
     named = strategy if strategy == "external-baremetal" else "one that Nodemend does not know"
     assert f"{STRATEGY} ({named}) needs a remediation template" in world.allowed_message("workers")
-    assert world.said("RemediationAllowed") == ("False", "NotUnderstood")
-    assert world.said("Stalled") == ("True", "NotUnderstood")
+    assert world.said("RemediationAllowed") == ("False", "UnsupportedSetting")
+    assert world.said("Stalled") == ("True", "UnsupportedSetting")
 
 
 @pytest.mark.attack("G5")
@@ -382,7 +382,7 @@ def test_a_deletion_that_is_refused_is_tried_again(new_world: NewWorld) -> None:
     assert world.machine("m1") is None
 
 
-def test_else_openshift_s_machines_stay(new_world: NewWorld) -> None:
+def test_without_the_strategy_openshift_s_machines_are_kept(new_world: NewWorld) -> None:
     world = new_world(OPENSHIFT, "v1beta1")
     world.add_pool(5)
     world.add_check()

@@ -98,7 +98,7 @@ class RecordedEvents:
 
 
 @pytest.mark.conforms("G09")
-def test_that_a_machine_is_unhealthy_is_told_once() -> None:
+def test_an_unhealthy_machine_is_reported_once() -> None:
     reported, target = RecordedEvents(), a_target()
     reported.recorder.judged(target, SUSPECT, HELD)
     reported.recorder.judged(target, HELD, REMEDIATING)
@@ -111,23 +111,23 @@ def test_that_a_machine_is_unhealthy_is_told_once() -> None:
 
 
 @pytest.mark.conforms("F10")
-def test_there_is_no_event_while_nobody_is_past_a_timeout() -> None:
+def test_no_event_is_emitted_before_a_timeout() -> None:
     reported = RecordedEvents()
     reported.recorder.judged(a_target(), HEALTHY, SUSPECT)
     assert reported.events == []
 
 
-def test_what_is_asked_and_withdrawn_is_told_on_the_machine() -> None:
+def test_requests_and_withdrawals_are_reported_on_the_machine() -> None:
     reported = RecordedEvents()
     reported.recorder.asked(a_target(), AskOwnerByCondition())
     reported.recorder.asked(a_target(), DeleteRemediation())
     assert [(one.reason, one.note) for one in reported.event_records] == [
         ("RemediationStarted", "mhc/workers asked its MachineSet to replace it."),
-        ("RemediationWithdrawn", "mhc/workers needs its remediation no longer."),
+        ("RemediationWithdrawn", "mhc/workers no longer needs its remediation."),
     ]
 
 
-def test_what_an_annotation_asks_for_is_told_by_its_name() -> None:
+def test_a_request_by_annotation_is_reported_by_its_name() -> None:
     reported, target = RecordedEvents(), a_target()
     asked = replace(
         target,
@@ -139,16 +139,20 @@ def test_what_an_annotation_asks_for_is_told_by_its_name() -> None:
     reported.recorder.annotation_ignored(target.machine, "it has the annotation x")
     assert [(one.type, one.reason, one.note) for one in reported.event_records] == [
         ("Normal", "RemediationStarted", f"{EXTERNAL_REMEDIATION} asked for a Metal3Remediation."),
-        ("Normal", "AskingSettled", f"{EXTERNAL_REMEDIATION} was taken off: the node is Ready."),
+        (
+            "Normal",
+            "RemediationAnnotationCleared",
+            f"{EXTERNAL_REMEDIATION} was taken off: the node is Ready.",
+        ),
         (
             "Warning",
-            "AskingUnheeded",
-            f"{EXTERNAL_REMEDIATION} is not heeded on this Machine: it has the annotation x. Take it off.",
+            "RemediationAnnotationIgnored",
+            f"{EXTERNAL_REMEDIATION} is ignored on this Machine: it has the annotation x. Remove it.",
         ),
     ]
 
 
-def test_where_targets_stand_is_a_metric_and_goes_with_the_check() -> None:
+def test_the_state_of_targets_is_a_metric_that_is_removed_with_the_check() -> None:
     reported, counts = RecordedEvents(), CheckCounts()
     counts.counts[TargetState.HEALTHY] = 3
     reported.recorder.counted(CHECK_KEY, counts)

@@ -71,7 +71,7 @@ def only_claimed(server: ApiServer, group: str = CLUSTER_API) -> bool:
 OURS = {"cluster.x-k8s.io/v1beta1": ("MachineHealthCheck",), "cluster.x-k8s.io/v1alpha3": ()}
 
 
-def test_the_newest_version_that_is_served_is_spoken() -> None:
+def test_the_newest_served_version_is_used() -> None:
     both = ("Machine", "Cluster", "MachineHealthCheck")
     found = ApiServer({"cluster.x-k8s.io/v1beta1": both, "cluster.x-k8s.io/v1beta2": both}).found()
     assert found is not None
@@ -80,12 +80,12 @@ def test_the_newest_version_that_is_served_is_spoken() -> None:
     assert OPENSHIFT not in found.machines
 
 
-def test_the_checks_of_our_own_definition_are_all_ours() -> None:
+def test_all_checks_of_nodemend_s_own_definition_are_served() -> None:
     assert not only_claimed(ApiServer(OURS, FLAT))
 
 
 @pytest.mark.parametrize("labels", [{}, {well_known.FLAT: "false"}, FLAT | {PROVIDER: "cluster-api"}])
-def test_the_checks_of_any_other_definition_are_ours_only_when_claimed(labels: dict[str, str]) -> None:
+def test_checks_of_any_other_definition_are_served_only_if_claimed(labels: dict[str, str]) -> None:
     assert only_claimed(ApiServer(OURS, labels))
 
 
@@ -95,11 +95,11 @@ def test_where_cluster_api_s_own_version_is_served_our_label_says_nothing() -> N
 
 
 @pytest.mark.parametrize("code", [403, 404])
-def test_a_definition_that_we_may_not_read_is_not_ours(code: int) -> None:
+def test_a_definition_that_may_not_be_read_is_not_served(code: int) -> None:
     assert only_claimed(ApiServer(OURS, FLAT, {DEFINITION: status(code)}))
 
 
-def test_a_kind_that_we_may_not_list_is_none_to_us() -> None:
+def test_a_kind_that_may_not_be_listed_counts_as_absent() -> None:
     found = ApiServer(OURS, FLAT, {CHECKS: status(403)}).found()
     assert found is not None
     assert found.checks == {}
@@ -115,5 +115,5 @@ def test_a_kind_that_we_may_not_list_is_none_to_us() -> None:
         {"cluster.x-k8s.io/v1beta1": status(503)},
     ],
 )
-def test_what_the_api_server_does_not_tell_changes_nothing(instead: dict[str, Reply]) -> None:
+def test_an_error_of_the_api_server_changes_nothing(instead: dict[str, Reply]) -> None:
     assert ApiServer(OURS, FLAT, instead).found() is None

@@ -111,7 +111,7 @@ def test_an_empty_selector_means_every_machine_of_openshift_and_none_of_cluster_
 
 
 @pytest.mark.conforms("B18")
-def test_a_selector_that_cannot_be_read_matches_nobody(new_world: NewWorld) -> None:
+def test_an_invalid_selector_matches_no_machine(new_world: NewWorld) -> None:
     world = new_world()
     world.add_pool(3)
     world.add_check(
@@ -124,7 +124,7 @@ def test_a_selector_that_cannot_be_read_matches_nobody(new_world: NewWorld) -> N
 
 
 @pytest.mark.conforms("B13", "B14", "E02", "E03")
-def test_what_concerns_nobody_is_answered_by_no_write(world: MachineWorld) -> None:
+def test_an_irrelevant_change_causes_no_write(world: MachineWorld) -> None:
     world.writes.clear()
     for beat in range(5):
         heartbeat = {"type": "Ready", "status": "True", "reason": "Told", "lastHeartbeatTime": world.now}
@@ -135,7 +135,7 @@ def test_what_concerns_nobody_is_answered_by_no_write(world: MachineWorld) -> No
 
 
 @pytest.mark.conforms("B05", "B07")
-def test_a_node_that_nobody_claims_or_checks_is_nobody_s(world: MachineWorld) -> None:
+def test_a_node_without_a_machine_or_a_check_causes_no_write(world: MachineWorld) -> None:
     world.add_node("stray")
     world.add_node("unchecked")
     world.add_machine("unchecked", labels={})
@@ -147,7 +147,9 @@ def test_a_node_that_nobody_claims_or_checks_is_nobody_s(world: MachineWorld) ->
 
 
 @pytest.mark.conforms("B01", "D17", "D18", "D19")
-def test_nothing_is_judged_before_its_cluster_is_ready_and_then_the_clock_begins(new_world: NewWorld) -> None:
+def test_nothing_is_evaluated_before_its_cluster_is_ready_and_then_the_timeout_starts(
+    new_world: NewWorld,
+) -> None:
     world = new_world()
     world.change_cluster(infrastructureProvisioned=False)
     world.add_pool(2)
@@ -198,7 +200,7 @@ def test_a_machine_condition_that_turns_bad_is_found(world: MachineWorld) -> Non
 
 
 @pytest.mark.conforms("D23")
-def test_a_timeout_of_zero_counts_at_the_first_look(world: MachineWorld) -> None:
+def test_a_timeout_of_zero_has_passed_at_the_first_evaluation(world: MachineWorld) -> None:
     world.change_check({"checks": {"unhealthyNodeConditions": [a_condition("Terminating", "True", 0)]}})
     world.set_condition("m1", "Terminating", "True")
     world.run(2)
@@ -252,7 +254,7 @@ def test_a_range_is_open_between_its_ends(
 @pytest.mark.parametrize(
     ("members", "sick", "asked"), [(1, 1, 0), (3, 1, 1), (3, 2, 0), (5, 2, 1), (5, 3, 0), (3, 0, 0)]
 )
-def test_the_control_plane_keeps_its_majority_and_goes_one_at_a_time(
+def test_the_control_plane_keeps_its_majority_and_is_remediated_one_at_a_time(
     new_world: NewWorld, members: int, sick: int, asked: int
 ) -> None:
     world = new_world()
@@ -290,7 +292,7 @@ def test_one_machine_that_cannot_be_written_does_not_stop_the_others(world: Mach
     assert world.marks("m2")["HealthCheckSucceeded"] == ("False", "UnhealthyNode")
 
 
-def test_a_cluster_that_is_gone_judges_nobody(world: MachineWorld) -> None:
+def test_a_deleted_cluster_evaluates_no_machine(world: MachineWorld) -> None:
     world.api.delete(world.clusters_at, CLUSTER, SPACE)
     world.set_condition("m1", "Ready", "Unknown")
     world.run(70)
@@ -298,7 +300,7 @@ def test_a_cluster_that_is_gone_judges_nobody(world: MachineWorld) -> None:
 
 
 @pytest.mark.attack("G6")
-def test_a_check_whose_machines_another_has_says_so_and_tells_it_once(new_world: NewWorld) -> None:
+def test_a_check_whose_machines_another_check_has_reports_it_once(new_world: NewWorld) -> None:
     events: list[EventRecord] = []
     scraped = Scraped()
     world = new_world()
@@ -312,7 +314,7 @@ def test_a_check_whose_machines_another_has_says_so_and_tells_it_once(new_world:
         world.run(20)
     assert (world.said("Overlapping"), world.said("Stalled")) == (
         ("True", "OthersComeFirst"),
-        ("True", "NothingLeft"),
+        ("True", "NoTargetsLeft"),
     )
     shown = {one["type"]: one for one in world.status()["conditions"]}
     assert (

@@ -53,7 +53,7 @@ def test_the_nodes_of_every_cluster_are_judged_where_they_are(world: WorkloadWor
 
 
 @pytest.mark.conforms("C10")
-def test_of_three_one_that_hangs_is_left_alone_and_the_others_are_served(world: WorkloadWorld) -> None:
+def test_one_hanging_cluster_of_three_is_left_alone_and_the_others_are_served(world: WorkloadWorld) -> None:
     world.clusters["b"].hang()
     silence(world, "a1", "b1", "c1")
     world.run(70)
@@ -80,7 +80,7 @@ def test_a_node_that_was_silent_before_its_cluster_hung_is_not_acted_upon(world:
     assert world.fixes() == ["a1", "b1"]
 
 
-def test_one_that_hangs_from_the_start_is_told_and_harms_nobody() -> None:
+def test_a_cluster_that_hangs_from_the_start_is_reported_and_harms_no_other() -> None:
     world = WorkloadWorld("a", "b", "c")
     world.clusters["b"].hang()
     world.start()
@@ -93,7 +93,9 @@ def test_one_that_hangs_from_the_start_is_told_and_harms_nobody() -> None:
 
 
 @pytest.mark.conforms("C10")
-def test_what_was_asked_before_a_cluster_went_away_stays_until_it_is_back(world: WorkloadWorld) -> None:
+def test_requests_made_before_a_cluster_became_unreachable_stay_until_it_returns(
+    world: WorkloadWorld,
+) -> None:
     silence(world, "b1")
     world.run(70)
     assert world.fixes() == ["b1"]
@@ -110,7 +112,7 @@ def test_what_was_asked_before_a_cluster_went_away_stays_until_it_is_back(world:
     assert world.status("b")["currentHealthy"] == 3
 
 
-def test_an_outage_of_a_moment_puts_nothing_out_of_sight(world: WorkloadWorld) -> None:
+def test_a_short_outage_keeps_the_cluster_visible(world: WorkloadWorld) -> None:
     before = list(world.connections.of["b"])
     world.clusters["b"].go_away()
     world.run(8)
@@ -122,7 +124,9 @@ def test_an_outage_of_a_moment_puts_nothing_out_of_sight(world: WorkloadWorld) -
     assert world.fixes() == ["b1"]
 
 
-def test_one_that_refuses_us_is_seen_again_when_its_secret_is_rotated(world: WorkloadWorld) -> None:
+def test_a_cluster_that_denies_access_is_visible_again_after_its_secret_is_rotated(
+    world: WorkloadWorld,
+) -> None:
     world.clusters["b"].take_only("second")
     silence(world, "a1", "b1")
     world.run(100)
@@ -135,7 +139,7 @@ def test_one_that_refuses_us_is_seen_again_when_its_secret_is_rotated(world: Wor
     assert world.fixes() == ["a1", "b1"]
 
 
-def test_a_rotation_that_leaves_no_gap_puts_nothing_out_of_sight(world: WorkloadWorld) -> None:
+def test_a_rotation_without_a_gap_keeps_the_cluster_visible(world: WorkloadWorld) -> None:
     before = list(world.connections.of["b"])
     world.clusters["b"].take_only("second")
     world.write_secret("b", world.clusters["b"].kubeconfig())
@@ -144,7 +148,7 @@ def test_a_rotation_that_leaves_no_gap_puts_nothing_out_of_sight(world: Workload
     assert (world.connections.of["b"], world.fixes()) == (before, ["b1"])
 
 
-def test_a_secret_that_is_another_cluster_s_makes_no_node_seem_gone(world: WorkloadWorld) -> None:
+def test_a_secret_of_another_cluster_makes_no_node_look_deleted(world: WorkloadWorld) -> None:
     world.write_secret("b", world.clusters["c"].kubeconfig())
     world.clusters["b"].take_only("second")
     world.run(120)
@@ -155,7 +159,9 @@ def test_a_secret_that_is_another_cluster_s_makes_no_node_seem_gone(world: Workl
     assert world.marks("b1") == PASSED
 
 
-def test_a_node_that_is_gone_from_its_cluster_is_found_while_others_vouch(world: WorkloadWorld) -> None:
+def test_a_node_deleted_from_its_cluster_is_detected_while_other_nodes_are_visible(
+    world: WorkloadWorld,
+) -> None:
     world.api_of("b").delete(NODE, "b1")
     world.run(3)
     assert world.fixes() == ["b1"]
@@ -178,7 +184,9 @@ def test_nodes_of_one_name_in_two_clusters_are_kept_apart(world: WorkloadWorld) 
     assert world.fixes() == []
 
 
-def test_a_remediation_of_a_node_of_ours_is_not_one_of_its_namesake_elsewhere(world: WorkloadWorld) -> None:
+def test_a_remediation_of_an_own_node_does_not_apply_to_a_workload_node_of_the_same_name(
+    world: WorkloadWorld,
+) -> None:
     world.add_node("a1", provider_id="metal://here")
     world.api.create(
         MANUAL_REMEDIATION, {"metadata": {"name": "a1"}, "spec": {}}, well_known.SYSTEM_NAMESPACE
@@ -188,7 +196,7 @@ def test_a_remediation_of_a_node_of_ours_is_not_one_of_its_namesake_elsewhere(wo
     assert world.fixes() == ["a1"]
 
 
-def test_many_second_looks_at_one_that_hangs_keep_no_other_waiting() -> None:
+def test_many_live_reads_of_a_hanging_cluster_delay_no_other_cluster() -> None:
     world = WorkloadWorld("a")
     world.add_workload_cluster("b", nodes=24)
     world.start()
@@ -217,7 +225,7 @@ def test_nothing_counts_towards_starting_up_while_a_cluster_is_out_of_reach(worl
     assert world.fixes() == ["a-new", "b-new"]
 
 
-def test_not_even_what_a_person_asks_for_begins_in_a_cluster_out_of_reach(world: WorkloadWorld) -> None:
+def test_not_even_an_operator_s_request_starts_in_an_unreachable_cluster(world: WorkloadWorld) -> None:
     world.clusters["b"].go_away()
     world.run(100)
     for machine in ("a1", "b1"):
@@ -229,7 +237,7 @@ def test_not_even_what_a_person_asks_for_begins_in_a_cluster_out_of_reach(world:
     assert world.fixes() == ["a1", "b1"]
 
 
-def test_the_second_look_is_at_the_node_s_own_cluster(world: WorkloadWorld) -> None:
+def test_the_live_read_is_sent_to_the_node_s_own_cluster(world: WorkloadWorld) -> None:
     """The watch of that cluster lags, and still shows the node as it was."""
     silence(world, "b1")
     world.run(50)
@@ -250,7 +258,7 @@ def test_a_storm_in_one_cluster_holds_up_no_other() -> None:
     world.close()
 
 
-def test_at_most_so_many_at_once_is_counted_in_each_cluster() -> None:
+def test_the_limit_of_simultaneous_remediations_counts_per_cluster() -> None:
     world = WorkloadWorld("a", "b", maxConcurrent=1)
     world.start()
     silence(world, "a1", "a2", "b1")
@@ -260,7 +268,7 @@ def test_at_most_so_many_at_once_is_counted_in_each_cluster() -> None:
     world.close()
 
 
-def test_a_cluster_that_comes_into_sight_is_no_storm_that_must_settle() -> None:
+def test_a_newly_visible_cluster_is_no_storm_that_must_settle() -> None:
     world = WorkloadWorld("a", maxUnhealthy="40%", settleTime="10m")
     world.clusters["a"].hang()
     world.start()
@@ -272,7 +280,7 @@ def test_a_cluster_that_comes_into_sight_is_no_storm_that_must_settle() -> None:
     world.close()
 
 
-def test_without_a_connector_other_clusters_are_not_looked_at() -> None:
+def test_without_a_connector_workload_clusters_are_not_read() -> None:
     world = WorkloadWorld("a", connected=False)
     world.start()
     silence(world, "a1")

@@ -38,7 +38,7 @@ def test_a_cluster_is_connected_to_once_its_control_plane_is_up(world: WorkloadW
 
 
 @pytest.mark.parametrize("what", ["no check", "a check of somebody else's", "no machine"])
-def test_a_cluster_that_nobody_asks_about_is_not_connected_to(world: WorkloadWorld, what: str) -> None:
+def test_an_unneeded_cluster_is_not_connected(world: WorkloadWorld, what: str) -> None:
     match what:
         case "no check":
             world.api.delete(world.checks_at, "a", SPACE)
@@ -53,7 +53,7 @@ def test_a_cluster_that_nobody_asks_about_is_not_connected_to(world: WorkloadWor
 
 
 @pytest.mark.parametrize("what", ["the cluster", "its check", "its last machine"])
-def test_a_cluster_is_left_when_the_reason_to_look_at_it_goes(world: WorkloadWorld, what: str) -> None:
+def test_a_cluster_is_disconnected_when_no_check_needs_it(world: WorkloadWorld, what: str) -> None:
     world.start()
     assert links(world) == (1, 1)
     match what:
@@ -73,7 +73,7 @@ def test_a_cluster_is_left_when_the_reason_to_look_at_it_goes(world: WorkloadWor
     assert world.checker.machines.workload.count() == {"seen": 1, "not_vouched_for": 0, "out_of_reach": 0}
 
 
-def test_a_machine_of_our_own_cluster_needs_no_connection(world: WorkloadWorld) -> None:
+def test_a_machine_of_the_management_cluster_needs_no_connection(world: WorkloadWorld) -> None:
     world.add_pool(2)
     world.add_check()
     world.write_secret("prod", "nobody reads this")
@@ -82,7 +82,8 @@ def test_a_machine_of_our_own_cluster_needs_no_connection(world: WorkloadWorld) 
     assert world.status()["currentHealthy"] == 2
 
 
-def test_not_more_than_so_many_are_opened_at_once() -> None:
+@pytest.mark.slow
+def test_the_number_of_simultaneous_connection_attempts_is_limited() -> None:
     names = [f"c{number}x" for number in range(OPENED_AT_ONCE * 2 + 5)]
     world = WorkloadWorld(*names)
     sick, sound = names[5:], names[:5]
@@ -98,7 +99,7 @@ def test_not_more_than_so_many_are_opened_at_once() -> None:
     world.close()
 
 
-def test_a_missing_secret_is_told_and_taken_when_it_comes(world: WorkloadWorld) -> None:
+def test_a_missing_secret_is_reported_and_used_once_it_exists(world: WorkloadWorld) -> None:
     world.api.delete(SECRET, "a-kubeconfig", SPACE)
     world.start()
     assert world.connections.of["a"][-1] == f"there is no Secret {SPACE}/a-kubeconfig"
@@ -109,7 +110,7 @@ def test_a_missing_secret_is_told_and_taken_when_it_comes(world: WorkloadWorld) 
     assert world.connections.of["a"][-1] == SEEN
 
 
-def test_a_secret_that_we_may_not_read_is_told() -> None:
+def test_a_secret_that_may_not_be_read_is_reported() -> None:
     def only_of_b(question: Question) -> bool:
         named = question.verb == "get" and question.name == "b-kubeconfig"
         return question.user.name != "checker" or question.resource != SECRET or named
@@ -148,7 +149,7 @@ def a_kubeconfig(user: dict[str, object], **cluster: object) -> str:
     ],
 )
 @pytest.mark.attack("S5")
-def test_a_secret_that_cannot_be_used_is_told_and_harms_nobody(
+def test_an_unusable_secret_is_reported_and_harms_no_other_cluster(
     world: WorkloadWorld, text: str, why: str
 ) -> None:
     world.write_secret("a", text)
@@ -181,7 +182,7 @@ def test_a_secret_that_is_not_of_its_cluster_is_not_used(
 
 
 @pytest.mark.attack("S5")
-def test_whatever_a_conversation_with_one_cluster_raises_the_others_are_seen_and_it_is_tried_again(
+def test_an_exception_from_one_cluster_harms_no_other_and_the_connection_is_retried(
     world: WorkloadWorld,
 ) -> None:
     """Its connections raise, for a while, an exception that no transport should raise."""

@@ -31,7 +31,7 @@ def condition(world: World, type_: str) -> str:
     return str(next(one["status"] for one in conditions if one["type"] == type_))
 
 
-def test_nothing_begins_until_it_ends_by_itself(world: World) -> None:
+def test_nothing_starts_until_the_pause_ends_by_itself(world: World) -> None:
     pause(world, for_seconds=300.0)
     world.machines["node-1"].connected = False
     world.run(UNHEALTHY_AT + 120.0)
@@ -41,7 +41,7 @@ def test_nothing_begins_until_it_ends_by_itself(world: World) -> None:
     assert [one["metadata"]["name"] for one in world.admin_api.list(MANUAL_REMEDIATION)] == ["node-1"]
 
 
-def test_its_end_is_told_although_nothing_else_happens(world: World) -> None:
+def test_the_end_of_a_pause_is_reported_without_another_event(world: World) -> None:
     pause(world, for_seconds=60.0)
     world.run(SILENT_AT + 30.0)
     during = condition(world, "Paused"), condition(world, "RemediationAllowed")

@@ -10,7 +10,7 @@ DRY = {**FREE_HAND, "mode": "DryRun"}
 CALLS = "It would create a ManualRemediation in nodemend-system (remedy 1 of 1); the guard"
 
 
-def test_what_would_be_done_is_told_at_the_node_and_in_the_condition(begin: StartStory) -> None:
+def test_the_intended_action_is_reported_on_the_node_and_in_the_condition(begin: StartStory) -> None:
     story = begin(policy=DRY).fail("node-1").run(A_WHILE)
     assert story.open() == []
     assert f"{CALLS} would let it begin." in story.message("node-1")
@@ -31,7 +31,7 @@ def test_so_it_does_where_the_check_alone_says_so(begin: StartStory) -> None:
     assert story.condition("DryRun") == ("True", "CheckDryRun")
 
 
-def test_what_is_in_the_way_whatever_the_guard_says_is_told_instead(begin: StartStory) -> None:
+def test_a_blocker_that_no_guard_override_passes_is_reported_instead(begin: StartStory) -> None:
     gone = {"template": {**CALL["template"], "name": "gone"}}
     story = begin(policy=DRY, check={"remedies": [gone]}).run(A_WHILE).fail("node-1").run(A_WHILE)
     assert "It could do nothing: its template nodemend-system/gone does not exist." in story.message("node-1")

@@ -39,7 +39,7 @@ def test_a_node_that_is_selected_no_longer_loses_its_remediation(begin: StartSto
 
 
 @pytest.mark.conforms("N19")
-def test_other_remedies_are_begun_when_those_that_were_named_before_are_gone(begin: StartStory) -> None:
+def test_another_remedy_starts_after_the_previously_configured_one_is_deleted(begin: StartStory) -> None:
     story = begin(check=REBOOTS, kinds=("Reboot",)).fail("node-1").keep("node-1", ["example.com/safe-end"])
     story.change_check({"remedies": [CALL]}).run(60.0)
     assert story.remediation("node-1", REBOOT)["metadata"]["deletionTimestamp"]
@@ -49,7 +49,7 @@ def test_other_remedies_are_begun_when_those_that_were_named_before_are_gone(beg
 
 
 @pytest.mark.conforms("N19")
-def test_limits_thresholds_and_delay_may_change_under_a_remediation_that_goes_on(begin: StartStory) -> None:
+def test_limits_thresholds_and_delay_may_change_during_a_remediation(begin: StartStory) -> None:
     story = begin().fail("node-1").run(A_WHILE)
     first = story.remediation("node-1")["metadata"]["uid"]
     story.change_check({"maxUnhealthy": "90%", "thresholds": DISKS[:1], "healthyDelay": "20s"}).run(A_WHILE)
@@ -59,7 +59,7 @@ def test_limits_thresholds_and_delay_may_change_under_a_remediation_that_goes_on
 
 
 @pytest.mark.conforms("N19")
-def test_who_is_unhealthy_by_a_new_threshold_is_found_though_its_node_did_not_change(
+def test_a_node_unhealthy_by_a_new_threshold_is_found_without_a_node_change(
     begin: StartStory,
 ) -> None:
     story = begin().show("node-1", "False", "example.com/Fan").run(PERIOD + SOON)
@@ -70,7 +70,7 @@ def test_who_is_unhealthy_by_a_new_threshold_is_found_though_its_node_did_not_ch
 
 
 @pytest.mark.conforms("N19")
-def test_a_check_that_is_made_again_goes_on_with_what_the_former_asked_for(begin: StartStory) -> None:
+def test_a_recreated_check_continues_the_former_one_s_remediations(begin: StartStory) -> None:
     story = begin().fail("node-1").run(A_WHILE)
     first = story.remediation("node-1")["metadata"]["uid"]
     story.checker.process.crash()
@@ -81,7 +81,7 @@ def test_a_check_that_is_made_again_goes_on_with_what_the_former_asked_for(begin
 
 
 @pytest.mark.conforms("N19")
-def test_a_person_s_own_remediation_stays_whatever_becomes_of_the_checks(begin: StartStory) -> None:
+def test_an_operator_s_own_remediation_stays_regardless_of_the_checks(begin: StartStory) -> None:
     story = begin(kinds=("Reboot",))
     story.api.create(MANUAL_REMEDIATION, {"metadata": {"name": "node-2"}, "spec": {}}, "nodemend-system")
     story.api.delete(NODE_HEALTH_CHECK, CHECK)
@@ -89,7 +89,7 @@ def test_a_person_s_own_remediation_stays_whatever_becomes_of_the_checks(begin: 
 
 
 @pytest.mark.conforms("N19")
-def test_a_node_that_another_check_takes_over_is_begun_anew_by_that(begin: StartStory) -> None:
+def test_a_node_that_another_check_takes_over_starts_again_under_that_check(begin: StartStory) -> None:
     story = begin().fail("node-1").run(A_WHILE)
     story.another_check("aardvark").run(A_WHILE + SOON)
     assert story.open() == ["node-1"]

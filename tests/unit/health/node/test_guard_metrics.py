@@ -36,7 +36,7 @@ def test_whether_a_check_may_act_is_one_figure_with_its_reason(begin: StartStory
 
 
 @pytest.mark.conforms("G12")
-def test_how_full_each_limit_is_stands_beside_it(begin: StartStory, scraped: Scraped) -> None:
+def test_the_usage_of_each_limit_is_reported_beside_it(begin: StartStory, scraped: Scraped) -> None:
     policy = {**FREE_HAND, **DOMAINS, "maxUnhealthy": "4"}
     story = reported(begin, scraped, policy=policy, check={"maxUnhealthy": "50%"})
     for number in range(1, 7):

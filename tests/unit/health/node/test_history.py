@@ -26,7 +26,7 @@ def outcomes(story: Story) -> list[tuple[str, str, str]]:
     return [(one["node"], one["kind"], one["outcome"]) for one in history(story)]
 
 
-def test_one_that_healed_says_when_it_began_and_ended(begin: StartStory) -> None:
+def test_a_healed_remediation_shows_its_start_and_end(begin: StartStory) -> None:
     story = begin().fail("node-1")
     began = story.remediation("node-1")["metadata"]["creationTimestamp"]
     assert history(story) == []
@@ -38,9 +38,11 @@ def test_one_that_healed_says_when_it_began_and_ended(begin: StartStory) -> None
 
 
 @pytest.mark.attack("U3")
-def test_one_whose_evidence_was_wrong_has_not_healed_whatever_the_node_shows(begin: StartStory) -> None:
+def test_a_remediation_with_wrong_evidence_has_not_healed_even_if_the_node_is_ready(
+    begin: StartStory,
+) -> None:
     story = begin().fail("node-1")
-    said = {"type": "EvidenceContradicted", "status": "True", "reason": "WordContradicted"}
+    said = {"type": "EvidenceContradicted", "status": "True", "reason": "ConfirmationContradicted"}
     said["lastTransitionTime"] = "2026-01-01T12:00:00Z"
     shown = {"status": {"phase": "Contradicted", "conditions": [said]}}
     remediator = Direct(story.world.remediator)
@@ -49,13 +51,13 @@ def test_one_whose_evidence_was_wrong_has_not_healed_whatever_the_node_shows(beg
     assert outcomes(story) == [("node-1", "ManualRemediation", "Contradicted")]
 
 
-def test_one_that_was_given_up_for_the_next_stands_below_it(begin: StartStory) -> None:
+def test_a_failed_remediation_is_listed_below_the_next_one(begin: StartStory) -> None:
     story = begin(kinds=("Reboot",), check={"remedies": [remedy("Reboot", "1m"), CALL]})
     story.fail("node-1").run(PERIOD + A_WHILE).heal("node-1").run(DELAY)
     assert outcomes(story) == [("node-1", "ManualRemediation", "Healed"), ("node-1", "Reboot", "Escalated")]
 
 
-def test_one_that_no_check_asks_for_any_more_or_that_a_person_deletes_was_withdrawn(
+def test_an_unrequested_or_manually_deleted_remediation_has_the_outcome_withdrawn(
     begin: StartStory,
 ) -> None:
     story = begin(kinds=("Reboot",), check={"remedies": [remedy("Reboot")]}).fail("node-1")
@@ -65,14 +67,14 @@ def test_one_that_no_check_asks_for_any_more_or_that_a_person_deletes_was_withdr
     assert outcomes(story.run(A_WHILE))[0] == ("node-1", "ManualRemediation", "Withdrawn")
 
 
-def test_one_whose_node_is_deleted_is_gone_with_it(begin: StartStory) -> None:
+def test_a_remediation_whose_node_is_deleted_has_the_outcome_gone(begin: StartStory) -> None:
     story = begin(kinds=("Reboot",), check={"remedies": [remedy("Reboot")]}).fail("node-1")
     story.world.machines["node-1"].power_off()
     story.api.delete(NODE, "node-1")
     assert outcomes(story.run(A_WHILE)) == [("node-1", "Reboot", "Gone")]
 
 
-def test_who_ordered_one_is_remembered(begin: StartStory) -> None:
+def test_the_author_of_an_order_is_recorded(begin: StartStory) -> None:
     story = begin().show("node-1", "False").run()
     uid = (story.api.get(NODE, "node-1") or {})["metadata"]["uid"]
     spec = {"by": "admin", "reason": "it smokes", "nodeUID": uid}
@@ -81,6 +83,7 @@ def test_who_ordered_one_is_remembered(begin: StartStory) -> None:
     assert [(one["outcome"], one["orderedBy"]) for one in history(story)] == [("Healed", "admin")]
 
 
+@pytest.mark.slow
 def test_the_last_twenty_are_kept_and_the_newest_is_first(begin: StartStory) -> None:
     story = begin(kinds=("Reboot",), check={"remedies": [remedy("Reboot")], "healthyDelay": "1s"})
     for number in range(23):
@@ -93,7 +96,8 @@ def test_the_last_twenty_are_kept_and_the_newest_is_first(begin: StartStory) -> 
     assert times == sorted(times, reverse=True)
 
 
-def test_what_the_last_leader_wrote_is_kept_by_the_next(begin: StartStory) -> None:
+@pytest.mark.slow
+def test_the_next_leader_keeps_the_previous_leader_s_records(begin: StartStory) -> None:
     story = begin(kinds=("Reboot",), check={"remedies": [remedy("Reboot")]})
     story.fail("node-1").heal("node-1").run(DELAY)
     before = history(story)
@@ -103,7 +107,7 @@ def test_what_the_last_leader_wrote_is_kept_by_the_next(begin: StartStory) -> No
     assert history(story)[1:] == before
 
 
-def test_one_that_ends_while_nobody_leads_is_told_by_the_next_leader(begin: StartStory) -> None:
+def test_a_remediation_that_ends_without_a_leader_is_reported_by_the_next_leader(begin: StartStory) -> None:
     """The standby has watched: it knows which remediation existed and was deleted."""
     story = begin(replicas=2, kinds=("Reboot",), check={"remedies": [remedy("Reboot")]}).fail("node-1")
     leader = next(one for one in story.checkers if one.process.name in story.leader())
@@ -113,7 +117,7 @@ def test_one_that_ends_while_nobody_leads_is_told_by_the_next_leader(begin: Star
     assert [row for row in outcomes(story) if row[1] == "Reboot"][-1:] == [("node-1", "Reboot", "Healed")]
 
 
-def test_however_many_end_at_once_there_is_at_most_one_write_a_second(begin: StartStory) -> None:
+def test_any_number_of_simultaneous_ends_causes_at_most_one_write_per_second(begin: StartStory) -> None:
     story = begin(kinds=("Reboot",), check={"remedies": [remedy("Reboot")]})
     nodes = [f"node-{number}" for number in range(1, 6)]
     story.fail(*nodes).run(3 * A_WHILE)
@@ -129,7 +133,7 @@ def test_however_many_end_at_once_there_is_at_most_one_write_a_second(begin: Sta
     assert all(later - earlier >= 0.9 for earlier, later in pairwise(writes))
 
 
-def test_one_that_was_given_up_is_told_as_such_also_by_the_next_leader(begin: StartStory) -> None:
+def test_a_failed_remediation_is_reported_as_failed_by_the_next_leader_too(begin: StartStory) -> None:
     story = begin(replicas=2, kinds=("Reboot",), check={"remedies": [remedy("Reboot"), CALL]}).fail("node-1")
     leader = next(one for one in story.checkers if one.process.name in story.leader())
     leader.link.crash_plan = lambda request: (

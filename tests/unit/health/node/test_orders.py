@@ -103,7 +103,9 @@ def story() -> Iterator[Story]:
     begun.world.close()
 
 
-def test_a_suspect_node_is_remediated_at_once_and_the_remediation_says_by_whose_order(story: Story) -> None:
+def test_a_suspect_node_is_remediated_at_once_and_the_remediation_names_the_order_s_author(
+    story: Story,
+) -> None:
     assert story.report["verdict"] == "Suspect"
     order = story.order()
     story.run(SOON)
@@ -126,7 +128,7 @@ def test_an_order_is_used_up_by_the_remediation_that_it_began(story: Story) -> N
     assert story.report["verdict"] == "Suspect"
 
 
-def test_an_order_is_lost_and_not_followed_twice_when_the_checker_dies_over_it(story: Story) -> None:
+def test_a_checker_crash_can_lose_an_order_but_never_executes_it_twice(story: Story) -> None:
     story.order()
     story.run_until_taken_up()
     assert story.remediations == []
@@ -139,18 +141,18 @@ def test_an_order_is_lost_and_not_followed_twice_when_the_checker_dies_over_it(s
     assert well_known.ORDER not in remediation["metadata"]["annotations"]
 
 
-def test_an_order_that_was_taken_up_in_vain_is_told_to_have_lapsed() -> None:
+def test_a_consumed_order_lapses_if_another_remediation_was_first() -> None:
     story = Story()
     story.order()
     story.run_until_taken_up()
     conflict = {"metadata": {"name": SICK}, "spec": {}}
     story.world.admin_api.create(MANUAL_REMEDIATION, conflict, well_known.SYSTEM_NAMESPACE)
     story.run(SOON)
-    assert story.expired == [("anna", "it was taken up, but another remediation was there first")]
+    assert story.expired == [("anna", "it was consumed, but another remediation was there first")]
     story.world.close()
 
 
-def test_an_order_is_held_by_the_guard_like_any_other_and_begins_when_it_opens(story: Story) -> None:
+def test_a_guard_holds_an_order_like_any_other_request_until_it_opens(story: Story) -> None:
     story.set_policy(maxUnhealthy=1)
     story.order()
     story.run(SOON)
@@ -181,9 +183,9 @@ def test_an_order_past_an_open_guard_passed_nothing(story: Story) -> None:
 
 @pytest.mark.parametrize(
     ("spec", "reason"),
-    [({"mode": "DryRun"}, "says DryRun"), ({"pause": {"reason": "swap", "by": "admin"}}, "Paused by admin")],
+    [({"mode": "DryRun"}, "sets DryRun"), ({"pause": {"reason": "swap", "by": "admin"}}, "Paused by admin")],
 )
-def test_nothing_that_people_said_is_passed(story: Story, spec: dict[str, Any], reason: str) -> None:
+def test_an_order_overrides_no_operator_setting(story: Story, spec: dict[str, Any], reason: str) -> None:
     story.set_policy(**spec)
     story.order(past_guard=True)
     story.run(SOON)
@@ -191,12 +193,12 @@ def test_nothing_that_people_said_is_passed(story: Story, spec: dict[str, Any], 
     assert reason in story.report["message"]
 
 
-def test_a_node_that_is_to_be_left_alone_is_left_alone(story: Story) -> None:
+def test_an_excluded_node_is_left_alone(story: Story) -> None:
     story.world.admin_api.patch(NODE, SICK, {"metadata": {"labels": {"nodemend.io/exclude": "true"}}})
     story.order(past_guard=True)
     story.run(SOON)
     assert story.remediations == []
-    assert "to be left alone" in story.report["message"]
+    assert "excluded from remediation" in story.report["message"]
 
 
 def test_the_quorum_of_the_control_plane_is_not_passed() -> None:
@@ -213,7 +215,7 @@ def test_the_quorum_of_the_control_plane_is_not_passed() -> None:
     story.world.close()
 
 
-def test_an_order_that_is_taken_back_begins_nothing(story: Story) -> None:
+def test_a_withdrawn_order_starts_nothing(story: Story) -> None:
     story.set_policy(maxUnhealthy=1)
     story.order()
     story.run(SOON)
@@ -224,6 +226,7 @@ def test_an_order_that_is_taken_back_begins_nothing(story: Story) -> None:
     assert story.report["verdict"] == "Suspect"
 
 
+@pytest.mark.slow
 def test_an_order_ends_after_15_minutes_also_when_the_leader_is_new(story: Story) -> None:
     story.set_policy(mode="DryRun")
     story.order()
@@ -241,7 +244,7 @@ def test_an_order_ends_after_15_minutes_also_when_the_leader_is_new(story: Story
     assert "nodemend.io/order" not in remediation["metadata"]["annotations"]
 
 
-def test_a_healthy_node_is_not_remediated_and_the_order_goes() -> None:
+def test_a_healthy_node_is_not_remediated_and_the_order_is_deleted() -> None:
     story = Story(silent=())
     story.order()
     story.run(SOON)
@@ -249,13 +252,14 @@ def test_a_healthy_node_is_not_remediated_and_the_order_goes() -> None:
     story.world.close()
 
 
-def test_an_order_for_another_node_of_the_same_name_goes(story: Story) -> None:
+def test_an_order_for_another_node_of_the_same_name_is_deleted(story: Story) -> None:
     story.order(uid="8c1b1c43-77a3-4a7e-a10b-2f4a0f1b2d90")
     story.run(SOON)
     assert (story.remediations, story.orders) == ([], [])
 
 
-def test_an_order_for_what_nobody_watches_waits_its_time_and_goes(story: Story) -> None:
+@pytest.mark.slow
+def test_an_order_for_an_unchecked_node_waits_for_its_time_and_is_deleted(story: Story) -> None:
     story.order("no-such-node")
     assert story.run(SOON).orders == ["no-such-node"]
     assert story.run(920.0).orders == []

@@ -26,12 +26,12 @@ def overlaps(story: Story, check: str = CHECK) -> bool:
 
 
 @pytest.mark.attack("G6")
-def test_a_check_that_leaves_nodes_to_another_says_how_many_and_to_whom(begin: StartStory) -> None:
+def test_a_check_that_leaves_nodes_to_another_reports_their_number_and_that_check(begin: StartStory) -> None:
     story = begin().run(A_WHILE)
     assert not overlaps(story)
     story.label("node-1", {RACK: "a"}).label("node-2", {RACK: "a"})
     story.another_check(FIRST, selector=IN_RACK).run(A_WHILE)
-    assert (story.condition("Overlapping"), story.condition("Stalled")) == (BEGUN, ("False", "CanAct"))
+    assert (story.condition("Overlapping"), story.condition("Stalled")) == (BEGUN, ("False", "NotStalled"))
     said = (
         f"Of the 6 nodes that it selects, 2 are watched by checks whose name comes first: 2 by nhc/{FIRST}."
     )
@@ -41,10 +41,10 @@ def test_a_check_that_leaves_nodes_to_another_says_how_many_and_to_whom(begin: S
 
 
 @pytest.mark.attack("G6")
-def test_a_check_that_is_left_with_nothing_says_that_it_can_do_nothing(begin: StartStory) -> None:
+def test_a_check_without_remaining_nodes_reports_that_it_can_do_nothing(begin: StartStory) -> None:
     """It selects the same nodes with its own thresholds, which are ignored."""
     story = begin().another_check("zzz").run(A_WHILE)
-    assert story.condition("Stalled", "zzz") == ("True", "NothingLeft")
+    assert story.condition("Stalled", "zzz") == ("True", "NoTargetsLeft")
     assert f"6 are watched by checks whose name comes first: 6 by nhc/{CHECK}. It watches 0." in reported(
         story, "zzz"
     )
@@ -58,7 +58,7 @@ def test_a_check_that_is_left_with_nothing_says_that_it_can_do_nothing(begin: St
 
 @pytest.mark.attack("G6")
 @pytest.mark.parametrize("how", ["deleted", "narrowed", "labels", "nodes"])
-def test_it_is_over_when_each_node_has_one_check(begin: StartStory, how: str) -> None:
+def test_the_overlap_ends_when_each_node_has_one_check(begin: StartStory, how: str) -> None:
     story = begin().label("node-1", {RACK: "a"})
     story.another_check(FIRST, selector=IN_RACK).run(A_WHILE)
     assert story.condition("Overlapping") == BEGUN
@@ -76,7 +76,7 @@ def test_it_is_over_when_each_node_has_one_check(begin: StartStory, how: str) ->
 
 
 @pytest.mark.attack("G6")
-def test_one_event_tells_of_it_and_another_leader_does_not_tell_it_again(begin: StartStory) -> None:
+def test_an_overlap_is_one_event_and_a_new_leader_does_not_repeat_it(begin: StartStory) -> None:
     events: list[EventRecord] = []
     scraped = Scraped()
     recorder = NodeHealthCheckRecorder(scraped.log, scraped.metrics, events.append)

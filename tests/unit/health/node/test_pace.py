@@ -10,6 +10,7 @@ from simulation.cluster.world import Shape, World
 from tests.unit.remediation.complaints import OPEN
 
 
+@pytest.mark.slow
 @pytest.mark.attack("X4")
 @pytest.mark.parametrize("interval", [3, 13, 37])
 def test_the_next_remediation_begins_within_a_second_after_the_interval(interval: int) -> None:

@@ -15,7 +15,7 @@ from nodemend.api.upstream_types import ObjectReference
 from nodemend.guard.state import HEALTHY, CountScope, TargetIndex, TargetState, TargetStatus
 from nodemend.health.node.controller import NodeRecorder
 from nodemend.health.node.events import NodeHealthCheckRecorder
-from nodemend.health.node.orders import ApprovedOrder
+from nodemend.health.node.preflight import ApprovedOrder
 from nodemend.health.node.targets import NodeTarget
 from nodemend.kube.events import EventRecord
 from nodemend.records.remediation import RemediationWire, as_record
@@ -88,7 +88,7 @@ def test_a_change_is_an_event_on_the_node_and_a_line(
 
 
 @pytest.mark.conforms("N9")
-def test_that_a_node_is_unhealthy_is_told_once_however_long_it_is_held_and_remediated() -> None:
+def test_an_unhealthy_node_is_reported_once_even_if_it_is_held_and_remediated_for_long() -> None:
     reported = RecordedEvents()
     life = (None, HEALTHY, SUSPECT, HELD, REMEDIATING, HELD, REMEDIATING, HEALTHY, SUSPECT, REMEDIATING)
     for before, now in pairwise(life):
@@ -98,24 +98,24 @@ def test_that_a_node_is_unhealthy_is_told_once_however_long_it_is_held_and_remed
     assert [event.reason for event in reported.events].count("NodeUnhealthy") == 2
 
 
-def test_what_no_check_answers_for_is_told_on_its_node_when_it_is_withdrawn() -> None:
+def test_a_withdrawn_remediation_without_a_check_is_reported_on_its_node() -> None:
     reported = RecordedEvents()
     wire = msgspec.convert({"metadata": {"name": "edge-07", "namespace": "default"}}, RemediationWire)
     reported.recorder.withdrew_orphan(TARGET.node, as_record(MANUAL_REMEDIATION, wire))
 
     [event] = reported.events
     assert (event.reason, event.regarding.uid) == ("RemediationWithdrawn", "uid-edge-07")
-    assert event.note == "No check answers for its ManualRemediation in default any more."
+    assert event.note == "No check needs its ManualRemediation in default any more."
 
 
-def test_a_leader_that_begins_with_a_hundred_thousand_healthy_nodes_says_nothing_of_them() -> None:
+def test_a_leader_that_starts_with_a_hundred_thousand_healthy_nodes_reports_none_of_them() -> None:
     reported = RecordedEvents()
     reported.recorder.judged(TARGET, None, HEALTHY)
 
     assert (reported.events, reported.lines) == ([], [])
 
 
-def test_what_was_asked_for_relates_to_the_remediation() -> None:
+def test_an_event_about_a_request_relates_to_the_remediation() -> None:
     reported = RecordedEvents()
     what = ObjectReference(
         api_version="nodemend.io/v1alpha1", kind="ManualRemediation", namespace="default", name="edge-07"
@@ -138,7 +138,7 @@ def test_what_was_asked_for_relates_to_the_remediation() -> None:
 
 
 @pytest.mark.conforms("N20")
-def test_targets_are_counted_by_where_they_stand_until_the_check_is_gone() -> None:
+def test_targets_are_counted_by_state_until_the_check_is_deleted() -> None:
     reported, target_index, here = RecordedEvents(), TargetIndex(), CountScope("workers")
     target_index.upsert("edge-07", here, HELD)
     target_index.upsert("edge-08", here, HEALTHY)
@@ -155,7 +155,7 @@ def test_targets_are_counted_by_where_they_stand_until_the_check_is_gone() -> No
 ORDER = Order("order-1", "uid-edge-07", "anna", "its disk is failing", past_guard=False, age=2.0)
 
 
-def test_what_a_person_ordered_is_told_with_their_name_and_reason() -> None:
+def test_an_operator_s_order_is_reported_with_its_author_and_reason() -> None:
     reported = RecordedEvents()
     what = ObjectReference(
         api_version="nodemend.io/v1alpha1", kind="ManualRemediation", namespace="default", name="edge-07"
@@ -167,20 +167,20 @@ def test_what_a_person_ordered_is_told_with_their_name_and_reason() -> None:
     started = "nhc/workers asked for a ManualRemediation in default. Ordered by anna: its disk is failing"
     assert [(event.reason, event.note) for event in reported.events] == [
         ("RemediationStarted", started),
-        ("OverrideUsed", "anna let it past the guard (TooManyUnhealthy, Pacing): its disk is failing"),
+        ("OverrideUsed", "anna let it past the guard (TooManyUnhealthy, StartInterval): its disk is failing"),
         ("RemediationStarted", started),
     ]
     lines = [line for line in reported.lines if line["event"] == "followed an order"]
     assert [(line["by"], line["reason"], line["passed"]) for line in lines] == [
         ("anna", "its disk is failing", ""),
-        ("anna", "its disk is failing", "TooManyUnhealthy, Pacing"),
+        ("anna", "its disk is failing", "TooManyUnhealthy, StartInterval"),
     ]
     for verdict in ("Order", "Override"):
         labels = {"controller": "node_health_check", "verdict": verdict}
         assert reported.registry.get_sample_value("nodemend_decisions_total", labels) == 1
 
 
-def test_an_ordered_node_is_not_said_to_be_unhealthy() -> None:
+def test_an_ordered_node_is_not_reported_as_unhealthy() -> None:
     reported = RecordedEvents()
     ordered = replace(HELD, ordered_by="anna")
     reported.recorder.judged(TARGET, SUSPECT, ordered)
@@ -192,10 +192,10 @@ def test_an_ordered_node_is_not_said_to_be_unhealthy() -> None:
     ]
 
 
-def test_an_order_that_ends_unused_is_told() -> None:
+def test_an_order_that_ends_unused_is_reported() -> None:
     reported = RecordedEvents()
-    reported.recorder.order_expired(TARGET, ORDER, "it is 901 s old, and is good for 900 s")
+    reported.recorder.order_expired(TARGET, ORDER, "it is 901 s old, and is valid for 900 s")
 
     assert [(event.reason, event.note) for event in reported.events] == [
-        ("OrderLapsed", "The order of anna ends unused: it is 901 s old, and is good for 900 s.")
+        ("OrderExpired", "The order of anna ends unused: it is 901 s old, and is valid for 900 s.")
     ]

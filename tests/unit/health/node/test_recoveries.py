@@ -1,4 +1,4 @@
-"""When a node is healthy again: whose remediation goes, when, and what is left of it."""
+"""A node that is healthy again: which remediation is deleted, when, and what remains."""
 
 import pytest
 
@@ -17,14 +17,14 @@ def locks(story: Story) -> list[str]:
 
 
 @pytest.mark.conforms("N5")
-def test_only_who_has_recovered_loses_its_remediation(begin: StartStory) -> None:
+def test_only_a_recovered_node_loses_its_remediation(begin: StartStory) -> None:
     story = begin().fail("node-1", "node-2").run(A_WHILE)
     assert story.heal("node-1").run(A_WHILE).open() == ["node-2"]
     assert (story.verdict("node-1"), story.verdict("node-2")) == ("", "Remediating")
 
 
 @pytest.mark.conforms("N5")
-def test_a_node_stays_under_remediation_until_its_remediation_is_really_gone(begin: StartStory) -> None:
+def test_a_node_stays_under_remediation_until_its_remediation_is_deleted(begin: StartStory) -> None:
     story = begin(check=REBOOTS, kinds=("Reboot",)).fail("node-1").keep("node-1", ["example.com/safe-end"])
     story.heal("node-1").run(60.0)
     assert story.remediation("node-1", REBOOT)["metadata"]["deletionTimestamp"]
@@ -41,7 +41,7 @@ def test_a_node_must_stay_healthy_for_the_delay(begin: StartStory) -> None:
 
 
 @pytest.mark.conforms("W9")
-def test_a_node_that_fails_again_within_the_delay_begins_it_anew(begin: StartStory) -> None:
+def test_a_node_that_fails_again_within_the_delay_restarts_the_delay(begin: StartStory) -> None:
     story = begin(check=REBOOTS, kinds=("Reboot",)).fail("node-1").heal("node-1").run(20.0)
     story.show("node-1", "False").run(20.0).heal("node-1")
     assert story.run(30.0 - 1.0).open(REBOOT) == ["node-1"]
@@ -49,7 +49,7 @@ def test_a_node_that_fails_again_within_the_delay_begins_it_anew(begin: StartSto
 
 
 @pytest.mark.conforms("W10")
-def test_a_checker_that_may_only_read_nodes_begins_and_ends_remediations(begin: StartStory) -> None:
+def test_a_checker_with_read_only_access_to_nodes_starts_and_ends_remediations(begin: StartStory) -> None:
     story = begin(check=REBOOTS, kinds=("Reboot",))
     writing = {(method, "nodes") for method in Method if method is not Method.GET}
     story.world.checker.forbidden |= writing
@@ -59,7 +59,7 @@ def test_a_checker_that_may_only_read_nodes_begins_and_ends_remediations(begin: 
 
 
 @pytest.mark.conforms("N15", "W16")
-def test_while_paused_who_recovers_is_let_go_and_everybody_is_counted(begin: StartStory) -> None:
+def test_during_a_pause_recovering_nodes_are_released_and_all_nodes_are_counted(begin: StartStory) -> None:
     story = begin().fail("node-1")
     story.change_check({"pause": {"reason": "switch swap"}}).fail("node-2")
     assert (story.open(), story.verdict("node-2")) == (["node-1"], "Held")
@@ -71,7 +71,7 @@ def test_while_paused_who_recovers_is_let_go_and_everybody_is_counted(begin: Sta
 
 
 @pytest.mark.conforms("N7")
-def test_the_lock_on_a_node_goes_with_its_remediation(begin: StartStory) -> None:
+def test_the_lock_on_a_node_is_deleted_with_its_remediation(begin: StartStory) -> None:
     story = begin().fail("node-1").run(A_WHILE)
     assert len(locks(story)) == 1
     story.heal("node-1").run(A_WHILE)
@@ -79,7 +79,7 @@ def test_the_lock_on_a_node_goes_with_its_remediation(begin: StartStory) -> None
 
 
 @pytest.mark.conforms("N11")
-def test_a_node_that_is_left_alone_is_helped_when_the_label_goes(begin: StartStory) -> None:
+def test_an_excluded_node_is_remediated_after_the_label_is_removed(begin: StartStory) -> None:
     label = "remediation.medik8s.io/exclude-from-remediation"
     story = begin().label("node-1", {label: "true"}).fail("node-1").run(A_WHILE)
     assert (story.open(), story.verdict("node-1")) == ([], "Held")

@@ -57,7 +57,8 @@ class Actions:
         return [(method, plural) for method, plural, _ in self.done]
 
 
-def test_when_the_node_is_well_its_recovery_follows_the_remediation_and_ends_with_success(
+@pytest.mark.slow
+def test_a_healthy_node_s_recovery_follows_the_remediation_and_ends_with_success(
     story: Story,
 ) -> None:
     actions = Actions(story)
@@ -74,13 +75,13 @@ def test_when_the_node_is_well_its_recovery_follows_the_remediation_and_ends_wit
     assert story.run(3600.0).open(SWITCH_ON) == []
     assert actions.done == [
         ("POST", "reboots", []),
-        ("DELETE", "reboots", [("node-1", "Owed")]),
-        ("POST", "switchons", [("node-1", "Owed")]),
+        ("DELETE", "reboots", [("node-1", "Pending")]),
+        ("POST", "switchons", [("node-1", "Pending")]),
         ("DELETE", "switchons", [("node-1", "Succeeded")]),
     ]
 
 
-def test_without_a_recovery_in_the_check_there_is_none(begin: StartStory) -> None:
+def test_a_check_without_a_recovery_starts_none(begin: StartStory) -> None:
     story = begin(check={**ISOLATES, "recovery": None}, kinds=KINDS)
     story.fail("node-1").heal("node-1").run(DELAY + A_WHILE)
     assert (story.open(SWITCH_ON), recoveries(story), history(story)) == ([], [], [("Reboot", "Healed")])
@@ -96,15 +97,16 @@ def test_after_several_remedies_there_is_one_recovery(begin: StartStory) -> None
     assert history(story) == ended
 
 
-def test_it_waits_until_the_remediation_is_really_gone(story: Story) -> None:
+def test_it_waits_until_the_remediation_is_deleted(story: Story) -> None:
     story.fail("node-1").keep("node-1", ["example.com/safe-end"]).heal("node-1").run(300.0)
-    assert (story.open(SWITCH_ON), recoveries(story)) == ([], [("node-1", "Owed")])
+    assert (story.open(SWITCH_ON), recoveries(story)) == ([], [("node-1", "Pending")])
     story.keep("node-1", None).run(A_WHILE)
     assert story.open(SWITCH_ON) == ["node-1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crash_at", [20.0, 29.9, 30.1, 30.5, 31.0, 31.1, 31.3, 31.6, 32.0, 32.5, 34.0, 40.0])
-def test_a_crash_at_any_moment_loses_none_and_repeats_none(begin: StartStory, crash_at: float) -> None:
+def test_a_crash_at_any_point_loses_no_recovery_and_repeats_none(begin: StartStory, crash_at: float) -> None:
     """The node has been healthy for long enough after 30 s; the next steps take about two more."""
     story = begin(check=ISOLATES, kinds=KINDS, replicas=2)
     actions = Actions(story)
@@ -118,6 +120,7 @@ def test_a_crash_at_any_moment_loses_none_and_repeats_none(begin: StartStory, cr
     assert [action for action in actions.order if action == ("POST", "switchons")] == [("POST", "switchons")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("late", [0.0, 0.3, 0.6, 0.9, 1.2, 1.5, 2.0, 4.0])
 def test_a_crash_while_it_ends_repeats_none(begin: StartStory, late: float) -> None:
     story = begin(check=ISOLATES, kinds=KINDS)
@@ -133,7 +136,7 @@ def test_a_crash_while_it_ends_repeats_none(begin: StartStory, late: float) -> N
 
 
 @pytest.mark.parametrize("crash_after", [0.2, 0.5, 1.0, 1.1, 1.5, 2.0, 3.0])
-def test_one_that_succeeds_at_once_is_not_repeated_whoever_crashes(
+def test_a_recovery_that_succeeds_at_once_is_not_repeated_after_any_crash(
     begin: StartStory, crash_after: float
 ) -> None:
     """It succeeds before its start is recorded."""
@@ -155,6 +158,7 @@ def test_one_that_succeeds_at_once_is_not_repeated_whoever_crashes(
     assert actions.order[2:] == [("POST", "switchons"), ("DELETE", "switchons")]
 
 
+@pytest.mark.slow
 def test_one_that_fails_is_an_alarm_that_stays_and_holds_nothing(story: Story) -> None:
     story.change_policy({"maxConcurrent": 1})
     story.fail("node-1").heal("node-1").run(DELAY + A_WHILE).say("node-1", "False", SWITCH_ON).run(3600.0)
@@ -168,7 +172,7 @@ def test_one_that_fails_is_an_alarm_that_stays_and_holds_nothing(story: Story) -
 
     story.api.delete(SWITCH_ON, "node-1", "default")
     story.run(A_WHILE)
-    assert (recoveries(story), story.condition("RecoveryFailed")) == ([], ("False", "NoneFailed"))
+    assert (recoveries(story), story.condition("RecoveryFailed")) == ([], ("False", "NoRecoveryFailed"))
     assert ("SwitchOn", "Withdrawn") in history(story)
     assert story.run(600.0).open(SWITCH_ON) == []
 
@@ -183,13 +187,13 @@ def test_one_that_does_not_end_in_its_time_is_overdue_also_for_the_next_leader(s
     assert (recoveries(story), history(story)[0]) == ([], ("SwitchOn", "Recovered"))
 
 
-def test_a_node_that_fails_again_is_remediated_when_its_recovery_is_gone_and_is_owed_one_again(
+def test_a_node_that_fails_again_is_remediated_after_its_recovery_and_gets_another(
     story: Story,
 ) -> None:
     actions = Actions(story)
     story.fail("node-1").heal("node-1").run(DELAY + A_WHILE).keep("node-1", ["example.com/x"], SWITCH_ON)
     story.fail("node-1").run(120.0)
-    assert (story.open(REBOOT), recoveries(story)) == ([], [("node-1", "Owed")])
+    assert (story.open(REBOOT), recoveries(story)) == ([], [("node-1", "Pending")])
     assert story.verdict("node-1") == "Unhealthy"
     story.keep("node-1", None, SWITCH_ON).run(A_WHILE)
     assert (story.open(REBOOT), story.open(SWITCH_ON)) == (["node-1"], [])
@@ -204,17 +208,17 @@ def test_a_node_that_fails_again_is_remediated_when_its_recovery_is_gone_and_is_
     ]
 
 
-def test_a_recovery_is_left_at_work_while_its_node_fails_and_the_guard_is_closed(story: Story) -> None:
+def test_a_running_recovery_continues_while_its_node_fails_and_the_guard_is_closed(story: Story) -> None:
     story.fail("node-1").heal("node-1").run(DELAY + A_WHILE)
     story.change_check({"pause": {"reason": "switch swap"}}).fail("node-1").run(A_WHILE)
     assert (story.open(SWITCH_ON), story.verdict("node-1")) == (["node-1"], "Held")
 
 
-def test_a_pause_holds_it_and_says_so_and_a_storm_does_not(story: Story) -> None:
+def test_a_pause_holds_it_with_a_message_and_a_storm_does_not(story: Story) -> None:
     story.fail("node-1").change_check({"pause": {"reason": "switch swap"}})
     story.heal("node-1").run(DELAY + A_WHILE)
     assert (story.open(REBOOT), story.open(SWITCH_ON)) == ([], [])
-    assert recoveries(story) == [("node-1", "Owed")]
+    assert recoveries(story) == [("node-1", "Pending")]
     assert "switch swap" in message(story)
     assert story.status()["healthy"] == 6
     story.change_policy({"maxUnhealthy": "20%", "settleTime": "1h"}).fail("node-2", "node-3", "node-4")
@@ -222,7 +226,7 @@ def test_a_pause_holds_it_and_says_so_and_a_storm_does_not(story: Story) -> None
     assert (story.open(SWITCH_ON), story.verdict("node-2")) == (["node-1"], "Held")
 
 
-def test_a_recovery_that_may_not_be_created_says_so(story: Story) -> None:
+def test_a_recovery_that_may_not_be_created_is_reported(story: Story) -> None:
     story.world.checker.forbidden.add((Method.POST, "switchons"))
     story.fail("node-1").heal("node-1").run(DELAY + A_WHILE)
     assert "The API server refuses a SwitchOn" in message(story)
@@ -239,7 +243,7 @@ def test_one_of_the_same_kind_as_the_remedy_is_no_remedy(begin: StartStory) -> N
     assert (story.open(REBOOT), recoveries(story)) == ([], [])
 
 
-def test_a_recovery_that_the_check_names_no_more_is_withdrawn(story: Story) -> None:
+def test_a_recovery_that_the_check_no_longer_names_is_withdrawn(story: Story) -> None:
     story.fail("node-1").heal("node-1").run(DELAY + A_WHILE)
     story.api.patch(NODE_HEALTH_CHECK, CHECK, {"spec": {"recovery": None}})
     story.run(A_WHILE)
@@ -248,23 +252,23 @@ def test_a_recovery_that_the_check_names_no_more_is_withdrawn(story: Story) -> N
 
 
 @pytest.mark.parametrize("pending", [True, False], ids=["owed", "running"])
-def test_a_recovery_goes_with_its_node(story: Story, pending: bool) -> None:
+def test_a_recovery_is_deleted_with_its_node(story: Story, pending: bool) -> None:
     story.fail("node-1").change_check({"pause": {"reason": "x"} if pending else None})
     story.heal("node-1").run(DELAY + A_WHILE)
-    assert recoveries(story) == [("node-1", "Owed" if pending else "Running")]
+    assert recoveries(story) == [("node-1", "Pending" if pending else "Running")]
     story.world.machines["node-1"].power_off()
     story.api.delete(NODE, "node-1")
     assert (recoveries(story.run(A_WHILE)), story.open(SWITCH_ON)) == ([], [])
 
 
-def test_when_the_status_is_lost_what_is_at_work_is_found_again(story: Story) -> None:
+def test_a_running_recovery_is_found_again_after_the_status_is_lost(story: Story) -> None:
     story.fail("node-1").heal("node-1").run(DELAY + A_WHILE)
     story.checker.process.crash()
     story.api.patch(NODE_HEALTH_CHECK, CHECK, {"status": {"recoveries": None}}, at=("", "status"))
     assert recoveries(story.run(60.0)) == [("node-1", "Running")]
 
 
-def test_what_a_person_withdraws_is_followed_by_no_recovery(story: Story) -> None:
+def test_a_remediation_that_a_user_withdraws_gets_no_recovery(story: Story) -> None:
     story.fail("node-1").heal("node-1").run(SOON)
     story.api.delete(REBOOT, "node-1", "default")
     assert (recoveries(story.run(120.0)), story.open(SWITCH_ON)) == ([], [])

@@ -3,6 +3,8 @@
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
 from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.kube.events import EventRecord
 from simulation.cluster.replicas import Silent
@@ -30,7 +32,8 @@ def begun(begin: StartStory, **how: Any) -> tuple[Story, Listening]:
     return story, listening
 
 
-def test_a_pause_is_told_again_at_growing_intervals_and_no_more_when_it_ends(begin: StartStory) -> None:
+@pytest.mark.slow
+def test_a_pause_is_reported_at_growing_intervals_until_it_ends(begin: StartStory) -> None:
     story, listening = begun(begin, machines=2, check={"pause": {"reason": "switch swap"}})
     story.fail("node-1")
     held_at = story.world.scheduler.now
@@ -47,6 +50,7 @@ def test_a_pause_is_told_again_at_growing_intervals_and_no_more_when_it_ends(beg
     assert len(listening.reported) == reported
 
 
+@pytest.mark.slow
 def test_many_held_nodes_are_one_event_with_their_number(begin: StartStory) -> None:
     policy = {**FREE_HAND, "maxUnhealthy": "40%"}
     story, listening = begun(begin, machines=60, policy=policy)
@@ -58,13 +62,15 @@ def test_many_held_nodes_are_one_event_with_their_number(begin: StartStory) -> N
     assert "the limit is 40%" in said
 
 
-def test_what_is_held_for_less_than_five_minutes_is_told_once_as_ever(begin: StartStory) -> None:
+@pytest.mark.slow
+def test_a_hold_of_less_than_five_minutes_is_reported_once(begin: StartStory) -> None:
     story, listening = begun(begin, check={"pause": {"reason": "switch swap"}})
     story.fail("node-1").run(200.0).heal("node-1").run(PERIOD + HOUR)
     assert listening.reported == []
 
 
-def test_a_new_leader_counts_anew_and_does_not_fall_silent(begin: StartStory) -> None:
+@pytest.mark.slow
+def test_a_new_leader_restarts_the_intervals_and_still_reports(begin: StartStory) -> None:
     story, listening = begun(begin, check={"pause": {"reason": "switch swap"}})
     story.fail("node-1").run(400.0)
     assert len(listening.reported) == 1
@@ -73,12 +79,13 @@ def test_a_new_leader_counts_anew_and_does_not_fall_silent(begin: StartStory) ->
     assert len(listening.reported) == 2
 
 
-def test_when_every_remedy_was_tried_that_is_told_again_too(begin: StartStory) -> None:
+def test_the_failure_of_every_remedy_is_reported_repeatedly_too(begin: StartStory) -> None:
     story, listening = begun(begin, check={"remedies": [remedy("Reboot")]}, kinds=("Reboot",))
     story.fail("node-1").say("node-1", "False").run(400.0)
     assert "(RemediesExhausted 1)" in listening.reported[0][1]
 
 
+@pytest.mark.slow
 def test_the_event_regards_the_check(begin: StartStory) -> None:
     events: list[EventRecord] = []
     scraped = Scraped()

@@ -1,4 +1,4 @@
-"""When a check creates a remediation, its content, and when it creates none."""
+"""The conditions under which a check creates a remediation, and the content of that remediation."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ REBOOTS = {"remedies": [remedy("Reboot", "2m"), CALL]}
 
 
 @pytest.mark.conforms("N4", "N21")
-def test_each_unhealthy_node_has_one_remediation_that_says_whose_it_is(begin: StartStory) -> None:
+def test_each_unhealthy_node_has_one_remediation_that_names_its_check(begin: StartStory) -> None:
     story = begin().fail("node-1", "node-2").run(A_WHILE)
     assert story.open() == ["node-1", "node-2"]
     metadata, node = story.remediation("node-1")["metadata"], story.api.get(NODE, "node-1") or {}
@@ -27,7 +27,7 @@ def test_each_unhealthy_node_has_one_remediation_that_says_whose_it_is(begin: St
 
 
 @pytest.mark.conforms("N4")
-def test_at_the_limit_nobody_has_one(begin: StartStory) -> None:
+def test_at_the_limit_no_further_node_gets_a_remediation(begin: StartStory) -> None:
     story = begin(check={"maxUnhealthy": 3}).fail("node-1", "node-2", "node-3").run(A_WHILE)
     assert story.open() == []
     assert story.condition("RemediationAllowed") == ("False", "TooManyUnhealthy")
@@ -35,14 +35,14 @@ def test_at_the_limit_nobody_has_one(begin: StartStory) -> None:
 
 
 @pytest.mark.conforms("W19")
-def test_it_is_asked_for_when_the_time_is_over_not_a_second_later(begin: StartStory) -> None:
+def test_the_remediation_is_requested_at_the_deadline_and_not_a_second_later(begin: StartStory) -> None:
     story = begin().show("node-1", "False").run(PERIOD - 0.1)
     assert story.open() == []
     assert story.run(0.6).open() == ["node-1"]
 
 
 @pytest.mark.conforms("W12")
-def test_a_transition_that_is_written_as_long_ago_counts_from_when_we_saw_it(begin: StartStory) -> None:
+def test_a_backdated_transition_counts_from_its_first_observation(begin: StartStory) -> None:
     story = begin()
     long_ago = print_time(story.world.scheduler.wall() - timedelta(days=1))
     assert story.show("node-1", "False", since=long_ago).run(PERIOD - SOON).open() == []
@@ -61,7 +61,7 @@ def test_a_condition_that_turns_from_unknown_to_false_keeps_its_remediation(begi
 
 
 @pytest.mark.conforms("N6")
-def test_of_two_checks_that_select_a_node_one_asks(begin: StartStory) -> None:
+def test_only_one_of_two_checks_that_select_a_node_requests_a_remediation(begin: StartStory) -> None:
     story = begin().another_check("zebra", remedies=[CALL]).fail("node-1").run(A_WHILE)
     assert story.open() == ["node-1"]
     assert story.remediation("node-1")["metadata"]["labels"] == {"nodemend.io/check": CHECK}
@@ -71,18 +71,18 @@ def test_of_two_checks_that_select_a_node_one_asks(begin: StartStory) -> None:
 
 
 @pytest.mark.conforms("N6", "W14")
-def test_somebody_else_s_remediation_is_left_alone_and_named(begin: StartStory) -> None:
+def test_another_controller_s_remediation_is_left_alone_and_named(begin: StartStory) -> None:
     story = begin(check=REBOOTS, kinds=("Reboot",))
     theirs = story.api.create(REBOOT, {"metadata": {"name": "node-1"}, "spec": {}}, "default")
     story.fail("node-1").run(A_WHILE)
     assert story.verdict("node-1") == "Held"
-    assert "Reboot default/node-1 is at work on this node" in story.message("node-1")
+    assert "Reboot default/node-1 is active on this node" in story.message("node-1")
     story.heal("node-1").run(A_WHILE)
     assert story.remediation("node-1", REBOOT)["metadata"]["uid"] == theirs["metadata"]["uid"]
 
 
 @pytest.mark.conforms("W15")
-def test_when_somebody_else_has_ended_ours_begins_at_once(begin: StartStory) -> None:
+def test_the_own_remediation_starts_at_once_after_another_controller_s_has_ended(begin: StartStory) -> None:
     story = begin(check=REBOOTS, kinds=("Reboot",))
     story.api.create(REBOOT, {"metadata": {"name": "node-1"}, "spec": {}}, "default")
     story.fail("node-1").run(A_WHILE)
@@ -91,24 +91,26 @@ def test_when_somebody_else_has_ended_ours_begins_at_once(begin: StartStory) -> 
 
 
 @pytest.mark.conforms("N7")
-def test_a_node_that_another_has_locked_is_waited_for_and_the_lock_is_left_alone(begin: StartStory) -> None:
+def test_the_check_waits_for_a_node_that_another_has_locked_and_leaves_the_lock_alone(
+    begin: StartStory,
+) -> None:
     story = begin()
     name = f"node-{(story.api.get(NODE, 'node-1') or {})['metadata']['uid']}"
     theirs = {"name": name, "annotations": {"nodemend.io/holder": "NodeFence default/x"}}
     lock = {"metadata": theirs, "spec": {"holderIdentity": "u8"}}
     story.api.create(LEASE, lock, "nodemend-system")
     story.fail("node-1").run(A_WHILE)
-    assert "NodeFence default/x is at work on this node" in story.remediation("node-1")["status"]["message"]
+    assert "NodeFence default/x is active on this node" in story.remediation("node-1")["status"]["message"]
     story.heal("node-1").run(A_WHILE)
     left = story.api.get(LEASE, name, "nodemend-system")
     assert (story.open(), left is not None and left["spec"]["holderIdentity"]) == ([], "u8")
     story.api.delete(LEASE, name, "nodemend-system")
     story.fail("node-1").run(A_WHILE)
-    assert story.remediation("node-1")["status"]["phase"] == "AwaitingWord"
+    assert story.remediation("node-1")["status"]["phase"] == "WaitingForConfirmation"
 
 
 @pytest.mark.conforms("N13")
-def test_a_remediation_goes_with_its_node(begin: StartStory) -> None:
+def test_a_remediation_is_deleted_with_its_node(begin: StartStory) -> None:
     story = begin(check=REBOOTS, kinds=("Reboot",)).fail("node-1", "node-2").run(A_WHILE)
     assert story.open(REBOOT) == ["node-1", "node-2"]
     story.api.delete(NODE, "node-1")
@@ -117,17 +119,17 @@ def test_a_remediation_goes_with_its_node(begin: StartStory) -> None:
 
 
 @pytest.mark.conforms("N3")
-def test_a_template_that_is_missing_is_told_and_its_coming_back_noticed(begin: StartStory) -> None:
+def test_a_missing_template_is_reported_and_its_return_is_detected(begin: StartStory) -> None:
     story = begin(check=REBOOTS, kinds=("Reboot",))
     story.api.delete(REBOOT_TEMPLATE, "usual", "default")
     story.fail("node-1")
     assert (story.open(REBOOT), story.verdict("node-1")) == ([], "Held")
-    assert "the template default/usual: there is none" in story.message("node-1")
+    assert "the template default/usual: it does not exist" in story.message("node-1")
     assert story.make_template("Reboot").run(A_WHILE).open(REBOOT) == ["node-1"]
 
 
 @pytest.mark.conforms("W11")
-def test_one_that_somebody_deleted_is_made_again_and_has_its_whole_time(begin: StartStory) -> None:
+def test_a_deleted_remediation_is_created_again_with_its_whole_timeout(begin: StartStory) -> None:
     story = begin(check=REBOOTS, kinds=("Reboot",)).fail("node-1").run(100.0)
     first = story.remediation("node-1", REBOOT)["metadata"]["uid"]
     story.api.delete(REBOOT, "node-1", "default")
@@ -139,7 +141,7 @@ def test_one_that_somebody_deleted_is_made_again_and_has_its_whole_time(begin: S
 
 @pytest.mark.conforms("W18")
 @pytest.mark.parametrize("machines", [6, 40])
-def test_what_it_reads_before_it_asks_does_not_grow_with_the_healthy(
+def test_the_reads_before_a_request_do_not_grow_with_the_number_of_healthy_nodes(
     begin: StartStory, machines: int
 ) -> None:
     story = begin(machines=machines)

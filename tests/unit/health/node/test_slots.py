@@ -54,7 +54,7 @@ def by_power(begin: StartStory, **story: Any) -> Story:
 
 
 @pytest.mark.attack("U5")
-def test_a_node_whose_workloads_are_released_leaves_its_place_to_another(begin: StartStory) -> None:
+def test_a_node_whose_workloads_are_released_frees_its_slot(begin: StartStory) -> None:
     story = by_power(begin, policy=ONE_AT_A_TIME).fail("node-1")
     story.fail("node-2")
     assert (open_ones(story), story.verdict("node-2")) == (["node-1"], "Held")
@@ -73,7 +73,7 @@ def test_a_node_whose_workloads_are_released_leaves_its_place_to_another(begin: 
     ],
     ids=["the policy says so", "its workloads may run twice"],
 )
-def test_it_keeps_its_place_where(
+def test_it_keeps_its_slot_when(
     begin: StartStory, policy: dict[str, Any], conditions: dict[str, str]
 ) -> None:
     story = by_power(begin, policy=policy).fail("node-1")
@@ -83,7 +83,7 @@ def test_it_keeps_its_place_where(
 
 
 @pytest.mark.attack("U5")
-def test_it_is_unhealthy_for_the_storm_guard_all_the_same(begin: StartStory) -> None:
+def test_it_still_counts_as_unhealthy_in_the_storm_guard(begin: StartStory) -> None:
     story = by_power(begin, policy={**ONE_AT_A_TIME, "maxUnhealthy": 2}).fail("node-1")
     say(story, "node-1", WorkloadReleased="True")
     story.run(A_WHILE).fail("node-2").run(A_WHILE)
@@ -104,7 +104,7 @@ class Heard(Silent):
 
 
 @pytest.mark.attack("U1")
-def test_a_remediation_that_nobody_serves_is_told_and_takes_no_place(begin: StartStory) -> None:
+def test_an_unserved_remediation_is_reported_and_takes_no_slot(begin: StartStory) -> None:
     """Power cycles are disabled here."""
     heard = Heard()
     story = by_power(begin, policy=ONE_AT_A_TIME, recorder=heard).fail("node-1")
@@ -113,7 +113,7 @@ def test_a_remediation_that_nobody_serves_is_told_and_takes_no_place(begin: Star
     assert story.verdict("node-2") == "Held"
 
     story.run(120.0)
-    assert "Nobody serves Metal3Remediation nodemend-system/node-1" in story.message("node-1")
+    assert "No controller serves Metal3Remediation nodemend-system/node-1" in story.message("node-1")
     assert story.condition("Stalled") == ("True", "RemediationUnserved")
     assert story.condition("Ready") == ("False", "RemediationUnserved")
     assert "RemediationUnserved" in heard.reasons
@@ -125,7 +125,7 @@ def test_a_remediation_that_nobody_serves_is_told_and_takes_no_place(begin: Star
 
 
 @pytest.mark.attack("U1")
-def test_one_that_is_served_is_not_taken_for_that(begin: StartStory) -> None:
+def test_a_served_remediation_does_not_count_as_unserved(begin: StartStory) -> None:
     story = begin().fail("node-1").run(600.0)
-    assert story.condition("Stalled") == ("False", "CanAct")
+    assert story.condition("Stalled") == ("False", "NotStalled")
     assert story.message("node-1") == ""

@@ -29,8 +29,8 @@ from nodemend.remediation.capm3.decide import (
     translate,
     with_status,
 )
+from nodemend.rules.request import ExternalLease
 from nodemend.safety.facts import Absent, Present, Unreadable
-from nodemend.safety.guard import ExternalLease
 from nodemend.safety.holds import CannotRead, Hold
 from nodemend.safety.lifecycle import AddFinalizer, DropFinalizer, NothingLeft
 
@@ -44,12 +44,12 @@ HELD = ExternalLease("capm3-system/lease", "capm3-0", 15.0, 3.0)
 RUNNING = Capm3RemediationStatus(phase="Running", last_remediated="11:00")
 DELEGATE = Metal3Remediation(
     metadata=ObjectMeta(
-        name="m1", namespace="metal3", uid="ours", annotations={well_known.DELEGATE_FOR: "theirs"}
+        name="m1", namespace="metal3", uid="ours", annotations={well_known.DELEGATE_OF: "theirs"}
     )
 )
 ENDING = DELEGATE.but(metadata=DELEGATE.metadata.but(deletion_timestamp=GOING))
 STRANGER = DELEGATE.but(metadata=DELEGATE.metadata.but(annotations={}))
-OF_AN_EARLIER = DELEGATE.but(metadata=DELEGATE.metadata.but(annotations={well_known.DELEGATE_FOR: "earlier"}))
+OF_AN_EARLIER = DELEGATE.but(metadata=DELEGATE.metadata.but(annotations={well_known.DELEGATE_OF: "earlier"}))
 SERVED = ServedByCapm3("capm3-0 holds the Lease capm3-system/lease")
 
 
@@ -106,7 +106,7 @@ STORIES: list[tuple[str, Capm3Facts, Step]] = [
     (
         "somebody wrote its status, and it was not us",
         facts(NEW, RUNNING),
-        Hold(ServedByCapm3("somebody has written its phase, Running")),
+        Hold(ServedByCapm3("another controller has written its phase, Running")),
     ),
     ("CAPM3's leader Lease is held", facts(leases=Present((HELD,))), Hold(SERVED)),
     (
@@ -143,7 +143,7 @@ STORIES: list[tuple[str, Capm3Facts, Step]] = [
     (
         "not knowing the stand-in",
         facts(BEGUN, ours=Unreadable("500")),
-        Hold(CannotRead("the Metal3Remediation that stands in for it", "500")),
+        Hold(CannotRead("its delegate, the Metal3Remediation", "500")),
     ),
     ("its name is taken", facts(ours=STRANGER), Hold(NameTaken("m1"))),
     ("after it began, too", facts(BEGUN, ours=STRANGER), Hold(NameTaken("m1"))),
@@ -186,7 +186,7 @@ def test_next_step(world: Capm3Facts, expected: Step) -> None:
     assert decide(world) == expected
 
 
-def test_every_phase_has_a_word_of_capm3s() -> None:
+def test_every_phase_has_a_capm3_phase() -> None:
     assert PHASES.keys() == set(Metal3RemediationPhase)
     assert set(PHASES.values()) <= {"Running", "Waiting", "Deleting machine", "Failed"}
 
@@ -207,7 +207,7 @@ def test_every_phase_has_a_word_of_capm3s() -> None:
         ),
     ],
 )
-def test_a_wish_is_translated(wish: Capm3Request, spec: Metal3RemediationSpec) -> None:
+def test_a_request_is_translated(wish: Capm3Request, spec: Metal3RemediationSpec) -> None:
     assert translate(wish) == spec
 
 
@@ -220,7 +220,7 @@ def test_a_wish_is_translated(wish: Capm3Request, spec: Metal3RemediationSpec) -
         (Capm3Request("Reboot", 1, "spec.strategy.timeout: odd"), "spec.strategy.timeout: odd"),
     ],
 )
-def test_or_refused_in_words(wish: Capm3Request | None, said: str) -> None:
+def test_an_unsupported_request_is_refused_with_a_message(wish: Capm3Request | None, said: str) -> None:
     assert translate(wish) == StrategyUnknown(said)
 
 

@@ -50,11 +50,11 @@ class Heard:
         (
             THEIRS,
             CreateDelegate(Metal3RemediationSpec()),
-            "StandInMade",
+            "DelegateCreated",
             "Metal3Remediation m1 of remediation.metal3.io",
         ),
-        (GOING, DeleteDelegate(Metal3Remediation()), "StandInWithdrawn", "It is no longer wanted"),
-        (THEIRS, DeleteDelegate(Metal3Remediation()), "StandInWithdrawn", "CAPM3 serves it"),
+        (GOING, DeleteDelegate(Metal3Remediation()), "DelegateDeleted", "It is no longer wanted"),
+        (THEIRS, DeleteDelegate(Metal3Remediation()), "DelegateDeleted", "CAPM3 serves it"),
         (
             THEIRS,
             WriteCapm3Status("Failed", 1, again=False),
@@ -63,7 +63,7 @@ class Heard:
         ),
     ],
 )
-def test_told(theirs: Capm3Remediation, step: Step, reason: str, words: str) -> None:
+def test_the_reported_text_and_event(theirs: Capm3Remediation, step: Step, reason: str, words: str) -> None:
     heard = Heard()
     heard.recorder.took(theirs, step)
     [event] = heard.events
@@ -85,7 +85,7 @@ def test_what_its_status_says_is_no_event(step: Step) -> None:
     assert heard.events == []
 
 
-def test_why_it_is_left_alone_is_told_on_it() -> None:
+def test_the_reason_for_leaving_it_alone_is_reported_on_it() -> None:
     heard = Heard()
     heard.recorder.held(THEIRS, Hold(ServedByCapm3("its finalizer is on it")))
     [event] = heard.events

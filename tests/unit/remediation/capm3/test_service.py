@@ -62,7 +62,7 @@ def test_the_node_is_healed_and_capm3s_users_see_what_they_know(world: PowerWorl
     assert remediation["spec"]["powerOnTimeoutSeconds"] == 300
 
 
-def test_when_it_is_deleted_ours_comes_to_its_end_before(world: PowerWorld) -> None:
+def test_a_deleted_capm3_remediation_first_ends_its_delegate(world: PowerWorld) -> None:
     ask(world)
     while not world.holds:
         world.run(1.0)
@@ -91,7 +91,7 @@ def hold_lease(world: PowerWorld, name: str = well_known.CAPM3_LEASE) -> None:
     world.api.create(LEASE, {"metadata": {"name": name}, "spec": spec}, ELSEWHERE)
 
 
-def test_nor_while_its_leader_lease_is_held_wherever_that_is(world: PowerWorld) -> None:
+def test_it_stays_while_its_leader_lease_is_held_in_any_namespace(world: PowerWorld) -> None:
     hold_lease(world)
     ask(world)
     for minute in range(4):
@@ -140,7 +140,7 @@ def test_an_unknown_strategy_touches_nothing(world: PowerWorld) -> None:
     assert world.remediation is None
 
 
-def test_ours_that_somebody_stops_is_not_made_anew(world: PowerWorld) -> None:
+def test_a_delegate_that_a_user_stops_is_not_created_again(world: PowerWorld) -> None:
     ask(world)
     world.run(20.0)
     world.api.delete(METAL3_REMEDIATION, "m-1", NAMESPACE)
@@ -151,11 +151,11 @@ def test_ours_that_somebody_stops_is_not_made_anew(world: PowerWorld) -> None:
     assert not world.holds
 
 
-def test_a_stand_in_of_nobody_switches_nothing_off_and_goes(world: PowerWorld) -> None:
+def test_a_delegate_without_its_owner_powers_nothing_off_and_is_deleted(world: PowerWorld) -> None:
     """As a delegate of a remediation that no longer exists, created late."""
     metadata = {
         "name": "m-1",
-        "annotations": {well_known.DELEGATE_FOR: "gone"},
+        "annotations": {well_known.DELEGATE_OF: "gone"},
         "ownerReferences": [owned_by(MACHINE, world.machine)],
     }
     world.api.create(METAL3_REMEDIATION, {"metadata": metadata}, NAMESPACE)
@@ -175,7 +175,7 @@ def test_a_cluster_without_the_kind_is_served_as_before() -> None:
     world.close()
 
 
-def test_they_are_left_alone_where_nobody_switched_it_on() -> None:
+def test_they_are_left_alone_if_the_feature_is_off() -> None:
     world = PowerWorld("capm3 off")
     world.world.machines[SICK].hung = True
     ask(world)

@@ -51,11 +51,11 @@ def test_a_release_names_the_version_of_its_ticket_not_of_what_is_at_hand() -> N
     assert body["metadata"]["resourceVersion"] == "100"
 
 
-def test_taking_the_taint_off_takes_only_ours() -> None:
+def test_removing_the_taint_removes_only_nodemend_s_taint() -> None:
     # A taint of another effect: the API server allows only one with the same key and effect.
     foreign = OURS.but(value="nodeshutdown", effect="NoSchedule")
     tainted = NODE.but(spec=NodeSpec(taints=(THEIRS, OURS, foreign)))
-    _, body = write(steps.Untaint(SILENT_NODE), node=tainted)
+    _, body = write(steps.RemoveTaint(SILENT_NODE), node=tainted)
     assert taints(body) == [
         ("example.com/theirs", "keep"),
         ("node.kubernetes.io/out-of-service", "nodeshutdown"),
@@ -63,15 +63,15 @@ def test_taking_the_taint_off_takes_only_ours() -> None:
 
 
 def test_the_last_taint_leaves_no_empty_list() -> None:
-    _, body = write(steps.Untaint(SILENT_NODE), node=NODE.but(spec=NodeSpec(taints=(OURS,))))
+    _, body = write(steps.RemoveTaint(SILENT_NODE), node=NODE.but(spec=NodeSpec(taints=(OURS,))))
     assert body["spec"] == {"taints": None}
 
 
 def test_a_void_mark_is_one_annotation_and_goes_again() -> None:
     _, body = write(steps.RevokeRelease(SILENT_NODE, "rem-1.55"))
-    assert body["metadata"]["annotations"] == {"nodemend.io/release-voided": "rem-1.55"}
+    assert body["metadata"]["annotations"] == {"nodemend.io/release-revoked": "rem-1.55"}
     _, body = write(steps.ClearRevocation(SILENT_NODE))
-    assert body["metadata"]["annotations"] == {"nodemend.io/release-voided": None}
+    assert body["metadata"]["annotations"] == {"nodemend.io/release-revoked": None}
 
 
 def test_a_status_names_what_went_back_to_its_default_as_null() -> None:

@@ -7,6 +7,8 @@ import pytest
 
 from nodemend.api.manual_remediation import ManualRemediationPhase, ManualRemediationStatus
 from nodemend.api.meta import ConditionStatus, ObjectMeta, Pause
+from nodemend.remediation import status as remediation_status
+from nodemend.remediation.manual import decide as manual_decide
 from nodemend.remediation.manual.decide import ManualFacts, ReportSilence, Step, decide
 from nodemend.safety import guard_holds, holds
 from nodemend.safety.facts import Absent, Present, Unreadable
@@ -27,10 +29,10 @@ from nodemend.safety.lifecycle import (
     RecordTarget,
     Release,
     RemainingWorkloads,
+    RemoveTaint,
     ReportRemaining,
     RevokeRelease,
     TakeLock,
-    Untaint,
 )
 from nodemend.safety.release import ReleaseTicket
 from tests.unit.safety.worlds import (
@@ -95,7 +97,7 @@ STORY: list[tuple[str, ManualFacts, Step]] = [
     (
         "then it waits for a word",
         facts(remediation(AWAITING, confirmation=None)),
-        Hold(holds.NoConfirmation("n1")),
+        Hold(holds.WaitingForConfirmation("n1")),
     ),
     ("the word becomes evidence", awaiting(), RecordEvidence(EVIDENCE)),
     (
@@ -121,7 +123,7 @@ STORY: list[tuple[str, ManualFacts, Step]] = [
     (
         "the taint comes off at once",
         facts(remediation(RELEASED), node=Present(TAINTED_NODE)),
-        Untaint(TAINTED_NODE),
+        RemoveTaint(TAINTED_NODE),
     ),
     ("and is forgotten", facts(remediation(RELEASED)), ForgetTaint()),
     (
@@ -133,11 +135,15 @@ STORY: list[tuple[str, ManualFacts, Step]] = [
         ),
         Hold(holds.WorkloadsLeaving(2, 1)),
     ),
-    ("then the node is awaited", facts(remediation(RECOVERING)), Hold(holds.NotBackYet("n1"))),
+    (
+        "then the node is awaited",
+        facts(remediation(RECOVERING)),
+        Hold(remediation_status.WaitingForNewBoot("n1")),
+    ),
     (
         "up, but not Ready yet",
         facts(remediation(RECOVERING), node=Present(NEW_BOOT)),
-        Hold(holds.NotBackYet("n1")),
+        Hold(remediation_status.WaitingForNewBoot("n1")),
     ),
     ("it is back", facts(remediation(RECOVERING), node=Present(BACK)), Close(node_gone=False)),
     (
@@ -166,7 +172,7 @@ HELD: list[tuple[str, ManualFacts, Step]] = [
     (
         "the Node names no boot",
         facts(remediation(FRESH.but(epoch=7)), node=Present(replace(SILENT_NODE, boot_id=""))),
-        Hold(holds.BootUnknown("n1")),
+        Hold(remediation_status.BootUnknown("n1")),
     ),
     (
         "the lock cannot be read",
@@ -196,7 +202,7 @@ HELD: list[tuple[str, ManualFacts, Step]] = [
             lease=Present(replace(RENEWED, unchanged_for=50.0)),
             remediation=remediation(AWAITING.but(last_renew_time="12:05:00")),
         ),
-        Hold(holds.ConfirmationOutlived("12:00:00", "12:05:00")),
+        Hold(holds.ConfirmationOutdated("12:00:00", "12:05:00")),
     ),
     ("the word is too old", awaiting(confirmation_age=601.0), Hold(holds.ConfirmationExpired(601.0, 600.0))),
     (
@@ -219,7 +225,7 @@ HELD: list[tuple[str, ManualFacts, Step]] = [
     (
         "the boot vouched for speaks after all",
         facts(remediation(RECOVERING), node=Present(replace(SILENT_NODE, ready=ConditionStatus.TRUE))),
-        Hold(holds.ConfirmationContradicted("anna", "boot-1")),
+        Hold(manual_decide.ConfirmationContradicted("anna", "boot-1")),
     ),
     (
         "the same, and nobody knows any more who had vouched",
@@ -227,7 +233,7 @@ HELD: list[tuple[str, ManualFacts, Step]] = [
             remediation(RECOVERING.but(evidence=None)),
             node=Present(replace(SILENT_NODE, ready=ConditionStatus.TRUE)),
         ),
-        Hold(holds.ConfirmationContradicted("", "boot-1")),
+        Hold(manual_decide.ConfirmationContradicted("", "boot-1")),
     ),
 ]
 
@@ -262,7 +268,7 @@ UNDONE: list[tuple[str, ManualFacts, Step]] = [
     (
         "and forgotten then",
         releasing(lease=Present(RENEWED), revocation=MARK),
-        ForgetEvidence(holds.ConfirmationOutlived("12:00:00", "12:05:00")),
+        ForgetEvidence(holds.ConfirmationOutdated("12:00:00", "12:05:00")),
     ),
     (
         "an old mark does not count",
@@ -282,17 +288,17 @@ UNDONE: list[tuple[str, ManualFacts, Step]] = [
     (
         "a word taken away by force",
         facts(remediation(RELEASING, confirmation=None), revocation=MARK),
-        ForgetEvidence(holds.NoConfirmation("n1")),
+        ForgetEvidence(holds.WaitingForConfirmation("n1")),
     ),
     (
         "alive under our taint: off at once",
         releasing(node=Present(TAINTED_NODE), lease=Present(RENEWED)),
-        Untaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
+        RemoveTaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
     ),
     (
         "Ready under our taint: off at once",
         releasing(node=Present(replace(TAINTED_NODE, ready=ConditionStatus.TRUE))),
-        Untaint(
+        RemoveTaint(
             replace(TAINTED_NODE, ready=ConditionStatus.TRUE),
             contradicted=True,
             mark=f"{MARK}.contradicted",
@@ -301,7 +307,9 @@ UNDONE: list[tuple[str, ManualFacts, Step]] = [
     (
         "evidence that was wrong is forgotten, though the node is silent again",
         releasing(revocation=f"{MARK}.contradicted"),
-        ForgetEvidence(holds.ConfirmationContradicted("anna", SILENT_NODE.boot_id), contradicted=True),
+        ForgetEvidence(
+            manual_decide.ConfirmationContradicted("anna", SILENT_NODE.boot_id), contradicted=True
+        ),
     ),
     (
         "that it was wrong is kept when the remediation was written meanwhile",
@@ -316,7 +324,7 @@ UNDONE: list[tuple[str, ManualFacts, Step]] = [
     (
         "a new boot under our taint: off at once",
         releasing(node=Present(replace(TAINTED_NODE, boot_id="boot-2"))),
-        Untaint(replace(TAINTED_NODE, boot_id="boot-2")),
+        RemoveTaint(replace(TAINTED_NODE, boot_id="boot-2")),
     ),
     ("a new boot before our taint needs none", releasing(node=Present(NEW_BOOT)), MarkReleased()),
 ]
@@ -340,10 +348,10 @@ ENDS: list[tuple[str, ManualFacts, Step]] = [
         ending(RELEASING, node=Unreadable("500")),
         Hold(holds.CannotRead("the Node", "500")),
     ),
-    ("with our taint on", ending(RELEASING, node=Present(TAINTED_NODE)), Untaint(TAINTED_NODE)),
+    ("with our taint on", ending(RELEASING, node=Present(TAINTED_NODE)), RemoveTaint(TAINTED_NODE)),
     ("a release may be under way", ending(RELEASING), RevokeRelease(SILENT_NODE, MARK)),
     ("it cannot land any more", ending(RELEASING, revocation=MARK), ForgetEvidence(None)),
-    ("released, taint on", ending(RELEASED, node=Present(TAINTED_NODE)), Untaint(TAINTED_NODE)),
+    ("released, taint on", ending(RELEASED, node=Present(TAINTED_NODE)), RemoveTaint(TAINTED_NODE)),
     ("released, taint off", ending(RELEASED), DropLock()),
     ("the mark is taken off", ending(AWAITING, revocation=MARK), ClearRevocation(SILENT_NODE)),
     ("another's mark stays", ending(AWAITING, revocation="rem-2.1"), DropLock()),
@@ -380,7 +388,7 @@ BY_ANOTHER = replace(SILENT_NODE, taints=(replace(OUR_TAINT, value="nodeshutdown
 
 
 @pytest.mark.attack("F1")
-def test_another_s_taint_is_waited_on_and_left_alone() -> None:
+def test_another_s_taint_is_left_alone_and_the_release_waits_for_its_removal() -> None:
     tainted = releasing(node=Present(BY_ANOTHER))
     assert decide(tainted) == ReportRemaining(RemainingWorkloads(2, 1))
     assert decide(replace(tainted, left=Present(RemainingWorkloads(0, 0)))) == MarkReleased(
@@ -392,12 +400,12 @@ def test_another_s_taint_is_waited_on_and_left_alone() -> None:
 
 
 @pytest.mark.attack("F1")
-def test_a_boot_that_speaks_under_another_s_taint_voids_the_evidence() -> None:
+def test_a_boot_that_reports_under_another_s_taint_voids_the_evidence() -> None:
     awake = replace(BY_ANOTHER, ready=ConditionStatus.TRUE)
     assert isinstance(decide(releasing(node=Present(awake))), RevokeRelease)
 
 
-def test_who_has_begun_to_release_is_not_stopped_by_others_that_have() -> None:
+def test_a_started_release_is_not_stopped_by_other_started_ones() -> None:
     """The limit was lowered meanwhile: each of two would wait for the other."""
     begun = releasing(switch=switch(others=Present(1)))
     assert isinstance(decide(begun), Release)

@@ -116,20 +116,20 @@ def test_a_step_changes_what_it_says(
     assert status.observed_generation == 4
 
 
-def test_a_hold_is_told_in_words_and_by_its_name() -> None:
+def test_a_hold_is_reported_with_a_message_and_a_reason() -> None:
     status = step(AWAITING, Hold(EXPIRED))
-    assert status.message.startswith("The word is 601 s old")
-    assert condition(status, "Processing") == (ConditionStatus.TRUE, "WordExpired")
+    assert status.message.startswith("The confirmation is 601 s old")
+    assert condition(status, "Processing") == (ConditionStatus.TRUE, "ConfirmationExpired")
     reported = find(status.conditions, "Processing")
     assert reported is not None
     assert (reported.message, reported.observed_generation) == (status.message, 4)
     assert all(not other.message for other in status.conditions if other.type != "Processing")
 
 
-def test_evidence_that_fell_says_why() -> None:
+def test_voided_evidence_has_a_reason() -> None:
     status = step(RELEASING, ForgetEvidence(EXPIRED))
-    assert status.message.startswith("The word is 601 s old")
-    assert condition(status, "Processing")[1] == "WordExpired"
+    assert status.message.startswith("The confirmation is 601 s old")
+    assert condition(status, "Processing")[1] == "ConfirmationExpired"
     assert condition(step(RELEASING, ForgetEvidence(None)), "Processing")[1] == "Stopping"
 
 
@@ -148,18 +148,18 @@ def test_evidence_that_fell_says_why() -> None:
         (
             step(AWAITING, RecordEvidence(EVIDENCE)),
             {
-                "Fenced": (ConditionStatus.TRUE, "HumanConfirmed"),
-                "WorkloadReleased": (ConditionStatus.FALSE, "Leaving"),
+                "Fenced": (ConditionStatus.TRUE, "OperatorConfirmed"),
+                "WorkloadReleased": (ConditionStatus.FALSE, "WorkloadsLeaving"),
             },
         ),
         (
             step(RELEASING, ForgetEvidence(holds.ConfirmationExpired(700, 600))),
             {
-                "Processing": (ConditionStatus.TRUE, "WordExpired"),
+                "Processing": (ConditionStatus.TRUE, "ConfirmationExpired"),
                 "Succeeded": (ConditionStatus.UNKNOWN, "InProgress"),
             },
         ),
-        (step(RELEASING, MarkReleased()), {"WorkloadReleased": (ConditionStatus.TRUE, "Gone")}),
+        (step(RELEASING, MarkReleased()), {"WorkloadReleased": (ConditionStatus.TRUE, "WorkloadsGone")}),
         (
             step(RECOVERING, Close(node_gone=False)),
             {
@@ -177,7 +177,7 @@ def test_conditions(
 
 
 def test_a_condition_keeps_the_time_of_its_last_change() -> None:
-    first = step(AWAITING, Hold(holds.NoConfirmation("n1")))
+    first = step(AWAITING, Hold(holds.WaitingForConfirmation("n1")))
     second = step(first, RecordEvidence(EVIDENCE), LATER)
     times = {one.type: one.last_transition_time for one in second.conditions}
     assert (times["Processing"], times["Fenced"]) == (NOW, LATER)
@@ -190,17 +190,21 @@ def test_a_stamp_leaves_what_others_said() -> None:
     assert stamped.message == before.message
 
 
-def test_the_same_kind_of_hold_is_not_told_twice() -> None:
+def test_the_same_kind_of_hold_is_not_reported_twice() -> None:
     reported = step(AWAITING, Hold(holds.KubeletActive(1.0, 40.0)))
     assert tells(reported, Hold(holds.KubeletActive(30.0, 40.0)))
-    assert not tells(reported, Hold(holds.NoConfirmation("n1")))
-    assert not tells(AWAITING, Hold(holds.NoConfirmation("n1")))
+    assert not tells(reported, Hold(holds.WaitingForConfirmation("n1")))
+    assert not tells(AWAITING, Hold(holds.WaitingForConfirmation("n1")))
 
 
 def test_another_condition_of_that_reason_does_not_count() -> None:
-    other = Condition(type="Fenced", status=ConditionStatus.FALSE, reason="NoWord", last_transition_time=NOW)
-    assert not tells(AWAITING.but(conditions=(other,)), Hold(holds.NoConfirmation("n1")))
+    other = Condition(
+        type="Fenced", status=ConditionStatus.FALSE, reason="WaitingForConfirmation", last_transition_time=NOW
+    )
+    assert not tells(AWAITING.but(conditions=(other,)), Hold(holds.WaitingForConfirmation("n1")))
 
 
-def test_nothing_more_is_told_once_all_is_over() -> None:
-    assert tells(RECOVERING.but(phase=ManualRemediationPhase.SUCCEEDED), Hold(holds.NoConfirmation("n1")))
+def test_nothing_is_reported_after_the_end() -> None:
+    assert tells(
+        RECOVERING.but(phase=ManualRemediationPhase.SUCCEEDED), Hold(holds.WaitingForConfirmation("n1"))
+    )

@@ -31,7 +31,7 @@ def test_silence_counts_from_the_first_answer_to_the_last_question() -> None:
     assert seen.unchanged_for("lease", "12:00", asked_at=40.0, answered_at=41.0) == 0.0
 
 
-def test_what_was_looked_at_longest_ago_is_forgotten_first() -> None:
+def test_the_least_recently_observed_entry_is_forgotten_first() -> None:
     seen = UnchangedTimer()
     for number in range(10_001):
         seen.unchanged_for(f"lease-{number}", "x", asked_at=0.0, answered_at=0.0)
@@ -82,14 +82,14 @@ def test_the_time_of_one_who_wrote_something_else_too_may_be_of_that(fields: byt
     ],
     ids=["nobody wrote", "no time", "only the status", "other fields"],
 )
-def test_a_word_without_a_date_has_no_age(entries: tuple[ManagedFields, ...]) -> None:
+def test_a_confirmation_without_a_date_has_no_age(entries: tuple[ManagedFields, ...]) -> None:
     assert confirmation_age(remediation(*entries), GIVEN_AT + 30.0, UnchangedTimer(), 0.0) is None
 
 
-def test_nor_has_one_when_the_server_does_not_tell_the_time() -> None:
+def test_a_confirmation_has_no_age_if_the_server_reports_no_time() -> None:
     assert confirmation_age(remediation(entry()), None, UnchangedTimer(), 0.0) is None
 
 
-def test_no_word_no_age() -> None:
+def test_a_missing_confirmation_has_no_age() -> None:
     bare = remediation(entry()).but(spec=ManualRemediationSpec())
     assert confirmation_age(bare, GIVEN_AT, UnchangedTimer(), 0.0) is None

@@ -13,18 +13,17 @@ from nodemend.api.meta import ObjectMeta, OwnerReference
 from nodemend.api.upstream_types import EventType
 from nodemend.kube.events import EventRecord
 from nodemend.remediation.manual.controller import ManualRecorder, ManualRemediationRecorder
-from nodemend.remediation.manual.decide import ReportSilence, Step
+from nodemend.remediation.manual.decide import ConfirmationContradicted, ReportSilence, Step
+from nodemend.remediation.status import WaitingForNewBoot
 from nodemend.safety import lifecycle as steps
 from nodemend.safety.confirmation import Confirmed
 from nodemend.safety.guard import Allowed
 from nodemend.safety.holds import (
-    ConfirmationContradicted,
     ConfirmationExpired,
     Hold,
     KubeletActive,
     LeadershipLost,
-    NoConfirmation,
-    NotBackYet,
+    WaitingForConfirmation,
 )
 from nodemend.safety.release import ReleaseTicket, open_gate
 from nodemend.telemetry.logging import LogForm, LogLevel, LogStream, open_log
@@ -93,15 +92,15 @@ def ticket() -> ReleaseTicket:
     [
         (
             steps.RecordEvidence(EVIDENCE),
-            "HumanConfirmedOff",
+            "OperatorConfirmedOff",
             EventType.WARNING,
-            "anna vouches that n1 is down: pulled the plug",
+            "anna confirmed that n1 is down: pulled the plug",
         ),
         (
             steps.Release(ticket()),
             "ReleaseStarted",
             EventType.WARNING,
-            "n1 is marked out of service: its pods and volumes are released, on the word of anna.",
+            "n1 is marked out of service: its pods and volumes are released, as confirmed by anna.",
         ),
         (
             steps.MarkReleased(),
@@ -110,20 +109,20 @@ def ticket() -> ReleaseTicket:
             "The pods and volumes of n1 are gone from it.",
         ),
         (
-            steps.Untaint(SILENT_NODE),
+            steps.RemoveTaint(SILENT_NODE),
             "OutOfServiceTaintRemoved",
             EventType.NORMAL,
             "n1 is marked out of service no longer.",
         ),
         (
-            steps.Untaint(SILENT_NODE, contradicted=True),
+            steps.RemoveTaint(SILENT_NODE, contradicted=True),
             "NodeContradictedEvidence",
             EventType.WARNING,
-            "n1 speaks, although anna vouched that it is down. Its workloads may run twice.",
+            "n1 is alive although anna confirmed that it is down. Its workloads may run twice.",
         ),
         (
             steps.ForgetEvidence(ConfirmationExpired(700.0, 600.0)),
-            "EvidenceVoided",
+            "EvidenceRevoked",
             EventType.WARNING,
             str(ConfirmationExpired(700.0, 600.0).explain()),
         ),
@@ -142,7 +141,7 @@ def ticket() -> ReleaseTicket:
         ),
     ],
 )
-def test_what_people_should_hear_is_an_event_on_the_node(
+def test_important_changes_are_events_on_the_node(
     step: Step, reason: str, type_: EventType, note: str
 ) -> None:
     recorded = RecordedEvents()
@@ -182,7 +181,7 @@ def test_what_is_only_housekeeping_is_logged_and_counted(step: Step) -> None:
 
 
 def test_every_kind_of_step_is_tried_here() -> None:
-    loud = {steps.RecordEvidence, steps.Release, steps.MarkReleased, steps.Untaint, steps.Close}
+    loud = {steps.RecordEvidence, steps.Release, steps.MarkReleased, steps.RemoveTaint, steps.Close}
     known = {type(step) for step in QUIET} | loud | {steps.DropFinalizer, Hold}
 
     assert known == set(get_args(Step))
@@ -199,47 +198,47 @@ def test_a_hold_is_logged_once_and_its_event_keeps_its_first_words() -> None:
     assert len(recorded.events) == 3
     assert {event.note for event in recorded.events} == {str(KubeletActive(5.0, 40.0).explain())}
     assert {event.reason for event in recorded.events} == {"RemediationHeld"}
-    assert recorded.counted("KubeletSpeaks") == 3
-    assert recorded.held_since("KubeletSpeaks") == EPOCH.timestamp()
+    assert recorded.counted("KubeletActive") == 3
+    assert recorded.held_since("KubeletActive") == EPOCH.timestamp()
 
 
 @pytest.mark.attack("U7")
 def test_a_hold_says_whether_the_workloads_run_elsewhere() -> None:
     recorded = RecordedEvents()
-    recorded.recorder.held(remediation(RECOVERING), Hold(NotBackYet("n1")))
+    recorded.recorder.held(remediation(RECOVERING), Hold(WaitingForNewBoot("n1")))
 
-    assert recorded.held_since("NotBackYet", released="yes") == EPOCH.timestamp()
-    assert recorded.held_since("NotBackYet", released="no") is None
+    assert recorded.held_since("WaitingForNewBoot", released="yes") == EPOCH.timestamp()
+    assert recorded.held_since("WaitingForNewBoot", released="no") is None
 
 
-def test_another_hold_begins_anew() -> None:
+def test_another_hold_restarts_the_duration() -> None:
     recorded = RecordedEvents()
     recorded.recorder.held(remediation(AWAITING), Hold(KubeletActive(5.0, 40.0)))
     recorded.scheduler.run(60.0)
-    recorded.recorder.held(remediation(AWAITING), Hold(NoConfirmation("n1")))
+    recorded.recorder.held(remediation(AWAITING), Hold(WaitingForConfirmation("n1")))
 
-    assert [line["reason"] for line in recorded.lines] == ["KubeletSpeaks", "NoWord"]
-    assert recorded.held_since("KubeletSpeaks") is None
-    assert recorded.held_since("NoWord") == (EPOCH + timedelta(seconds=60)).timestamp()
+    assert [line["reason"] for line in recorded.lines] == ["KubeletActive", "WaitingForConfirmation"]
+    assert recorded.held_since("KubeletActive") is None
+    assert recorded.held_since("WaitingForConfirmation") == (EPOCH + timedelta(seconds=60)).timestamp()
 
 
 @pytest.mark.conforms("N20")
 def test_a_step_forward_ends_a_hold_and_a_mere_report_does_not() -> None:
     recorded = RecordedEvents()
-    recorded.recorder.held(remediation(AWAITING), Hold(NoConfirmation("n1")))
+    recorded.recorder.held(remediation(AWAITING), Hold(WaitingForConfirmation("n1")))
     recorded.recorder.took(remediation(AWAITING), ReportSilence("12:00:00"))
-    reported = recorded.held_since("NoWord")
+    reported = recorded.held_since("WaitingForConfirmation")
     recorded.recorder.took(remediation(AWAITING), steps.RecordEvidence(EVIDENCE))
 
     assert reported is not None
-    assert recorded.held_since("NoWord") is None
+    assert recorded.held_since("WaitingForConfirmation") is None
 
 
 CONTRADICTED_AT = "nodemend_evidence_contradicted_timestamp_seconds"
 
 
 @pytest.mark.attack("U3")
-def test_a_word_that_was_wrong_is_an_error_in_the_log_an_event_of_its_own_and_a_metric_that_stays() -> None:
+def test_a_wrong_confirmation_causes_a_log_error_a_separate_event_and_a_lasting_metric() -> None:
     recorded = RecordedEvents()
     for _ in range(3):
         recorded.recorder.held(remediation(RECOVERING), Hold(ConfirmationContradicted("anna", "boot-1")))
@@ -257,7 +256,7 @@ def test_a_word_that_was_wrong_is_an_error_in_the_log_an_event_of_its_own_and_a_
 @pytest.mark.parametrize(
     "step", [steps.ForgetEvidence(None, contradicted=True), steps.MarkReleased(contradicted=True)]
 )
-def test_a_release_that_is_broken_off_is_told_also_where_no_taint_of_ours_comes_off(step: Step) -> None:
+def test_an_aborted_release_is_reported_even_if_no_taint_is_removed(step: Step) -> None:
     recorded = RecordedEvents()
     recorded.recorder.took(remediation(RELEASING), step)
 
@@ -268,19 +267,21 @@ def test_a_release_that_is_broken_off_is_told_also_where_no_taint_of_ours_comes_
 @pytest.mark.attack("U3")
 def test_so_is_one_that_is_found_wrong_while_workloads_leave() -> None:
     recorded = RecordedEvents()
-    recorded.recorder.took(remediation(RELEASING), steps.Untaint(SILENT_NODE, contradicted=True, mark="m"))
+    recorded.recorder.took(
+        remediation(RELEASING), steps.RemoveTaint(SILENT_NODE, contradicted=True, mark="m")
+    )
 
     assert [line["level"] for line in recorded.lines] == ["info", "error"]
     labels = {"kind": "ManualRemediation", "namespace": "nodemend-system", "name": "n1"}
     assert recorded.registry.get_sample_value(CONTRADICTED_AT, labels) == EPOCH.timestamp()
 
 
-def test_who_was_deposed_writes_no_event() -> None:
+def test_a_former_leader_writes_no_event() -> None:
     recorded = RecordedEvents()
     recorded.recorder.held(remediation(AWAITING), Hold(LeadershipLost(6, 7)))
 
     assert recorded.events == []
-    assert recorded.lines[0]["reason"] == "Deposed"
+    assert recorded.lines[0]["reason"] == "LeadershipLost"
 
 
 def test_before_the_target_is_recorded_the_owner_says_which_node_it_is() -> None:
@@ -289,7 +290,7 @@ def test_before_the_target_is_recorded_the_owner_says_which_node_it_is() -> None
     young = remediation(AWAITING.but(node_uid="", phase=ManualRemediationPhase.PENDING)).but(
         metadata=ObjectMeta(name="n1", namespace="d", uid="rem-1", owner_references=(owner,))
     )
-    recorded.recorder.held(young, Hold(NoConfirmation("n1")))
+    recorded.recorder.held(young, Hold(WaitingForConfirmation("n1")))
 
     assert recorded.events[0].regarding.uid == "uid-of-owner"
 

@@ -48,15 +48,15 @@ from nodemend.safety.lifecycle import (
     NothingLeft,
     Release,
     RemainingWorkloads,
+    RemoveTaint,
     RevokeRelease,
     TakeLock,
-    Untaint,
 )
 from simulation.api_server.power_cycle_rules import ON_UPDATE
 from tests.unit.remediation.metal3.power_worlds import ESCALATING, HOST, remediation
 from tests.unit.safety.worlds import ACTING, OUR_TAINT, SILENT_NODE, switch
 
-NodeStep = Release | DeleteNode | Untaint | RevokeRelease | ClearRevocation | Restore
+NodeStep = Release | DeleteNode | RemoveTaint | RevokeRelease | ClearRevocation | Restore
 RECHECK_INTERVAL: Final = 5.0
 COLLECTED_AFTER: Final = 45.0
 A_WRITE: Final = 0.2
@@ -184,7 +184,12 @@ class World:
         self.reported.append(write.step)
         match write.step:
             case (
-                Release() | DeleteNode() | Untaint() | RevokeRelease() | ClearRevocation() | Restore() as step
+                Release()
+                | DeleteNode()
+                | RemoveTaint()
+                | RevokeRelease()
+                | ClearRevocation()
+                | Restore() as step
             ):
                 self._write_node(step)
             case (
@@ -240,7 +245,7 @@ class World:
                 self.lose_node()
                 self.deleted = True
                 self._leaves_at = self.now + COLLECTED_AFTER
-            case Untaint():
+            case RemoveTaint():
                 self._node(taints=())
             case RevokeRelease(_, mark):
                 self.mark = mark

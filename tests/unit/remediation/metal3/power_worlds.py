@@ -48,7 +48,8 @@ PROOF = Evidence(
     node_uid="uid-1",
     boot_id="boot-1",
     by="BareMetalHost metal3/h1",
-    reason="its power went off while we held it off, and it is the node's machine by provider ID",
+    reason="its power went off after Nodemend's power-off request, "
+    "and it is the node's machine by provider ID",
     last_renew_time="12:00:00",
     host=HostOff(namespace="metal3", name="h1", uid="host-1", last_updated="12:01"),
 )

@@ -37,16 +37,16 @@ def written(step: HostStep) -> dict[str, Any]:
     [
         (RequestPowerOff(DECIDED_ON), {"reboot.metal3.io/nodemend-rem-1": '{"mode":"hard"}'}),
         (ClearPowerOff(DECIDED_ON), {"reboot.metal3.io/nodemend-rem-1": None}),
-        (RevokePowerOff(DECIDED_ON), {"nodemend.io/hold-voided": "rem-1"}),
-        (ClearRevokedPowerOff(DECIDED_ON), {"nodemend.io/hold-voided": None}),
+        (RevokePowerOff(DECIDED_ON), {"nodemend.io/power-off-revoked": "rem-1"}),
+        (ClearRevokedPowerOff(DECIDED_ON), {"nodemend.io/power-off-revoked": None}),
         (
             MarkHost(DECIDED_ON),
             {"capm3.metal3.io/unhealthy": "nodemend", "capi.metal3.io/unhealthy": "nodemend"},
         ),
     ],
     ids=[
-        "our hold, hard, under our own key",
-        "our hold goes",
+        "the power-off request, in hard mode, under its own key",
+        "the power-off request is cleared",
         "a hold under way is void",
         "and that is taken off",
         "marked under both names",
@@ -63,5 +63,5 @@ def test_it_is_bound_to_what_was_decided_on_not_to_what_is_at_hand() -> None:
 
 
 def test_without_a_host_nothing_can_be_written() -> None:
-    with pytest.raises(ValueError, match="PlaceHold without a host"):
+    with pytest.raises(ValueError, match="RequestPowerOff without a host"):
         write_host(None, RequestPowerOff(DECIDED_ON), "rem-1")

@@ -24,7 +24,7 @@ def test_what_kubelets_report_is_one(boot_id: str) -> None:
 
 
 @pytest.mark.attack("S9")
-def test_a_hosts_error_is_cut_and_an_update_time_without_end_is_none() -> None:
+def test_a_long_host_error_is_cut_and_an_endless_update_time_is_ignored() -> None:
     status = BareMetalHostStatus(error_message="e" * 9000, last_updated="2" * 100)
     facts = host_facts(BareMetalHost(status=status), "u")
 

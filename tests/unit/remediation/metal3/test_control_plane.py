@@ -30,7 +30,8 @@ def phases(world: PowerWorld) -> list[str]:
     return [one.get("status", {}).get("phase", "pending") for one in found]
 
 
-def test_of_members_that_are_all_ready_one_is_switched_off_after_the_other(world: PowerWorld) -> None:
+@pytest.mark.slow
+def test_ready_members_are_powered_off_one_after_the_other(world: PowerWorld) -> None:
     for name in MEMBERS:
         world.ask_by_check(name)
 

@@ -65,7 +65,7 @@ def nothing_is_switched(world: PowerWorld, seconds: float = 240.0) -> None:
 
 @pytest.mark.attack("S2", "G1")
 @pytest.mark.parametrize("provider", ["", "k3s://node-2"])
-def test_a_node_of_ours_with_the_name_of_a_workload_clusters_node(two: TwoClusters, provider: str) -> None:
+def test_an_own_node_with_the_name_of_a_workload_cluster_s_node(two: TwoClusters, provider: str) -> None:
     if provider:
         two.api.patch(NODE, "node-2", {"spec": {"providerID": provider}})
     two.name("node-2")
@@ -74,11 +74,11 @@ def test_a_node_of_ours_with_the_name_of_a_workload_clusters_node(two: TwoCluste
 
     nothing_is_switched(two)
 
-    assert reason(two.remediation) == ("WrongHost" if provider else "HostUnproven")
+    assert reason(two.remediation) == ("WrongHost" if provider else "HostIdentityUnproven")
 
 
 @pytest.mark.attack("S2", "G1")
-def test_a_node_of_ours_that_was_made_elsewhere_with_all_the_same_names(two: TwoClusters) -> None:
+def test_an_own_node_created_elsewhere_with_all_the_same_names(two: TwoClusters) -> None:
     """Another management cluster made it, with the same names. Only the system UUID differs."""
     said = {well_known.MACHINE_OF_NODE: "m-1", well_known.NAMESPACE_OF_CLUSTER: NAMESPACE}
     change = {"metadata": {"annotations": said}, "spec": {"providerID": f"metal3://{NAMESPACE}/node-1/m-1"}}
@@ -146,6 +146,7 @@ def test_a_node_that_states_the_provider_id_of_another(one: PowerWorld, machine:
     assert why == ("WrongHost" if machine else "NodesShareIdentity")
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S8")
 def test_the_other_node_is_not_power_cycled_either_while_two_state_the_same() -> None:
     one = PowerWorld("one", check={"selector": {"matchLabels": {"nobody": "checks"}}})
@@ -178,7 +179,7 @@ def test_two_nodes_with_one_system_uuid(one: PowerWorld) -> None:
 
 
 @pytest.mark.attack("S2")
-def test_a_machine_that_was_deleted_and_made_anew(one: PowerWorld) -> None:
+def test_a_machine_that_was_deleted_and_recreated(one: PowerWorld) -> None:
     """Its Metal3Machine and the host still belong to the deleted Machine."""
     old = one.api.get(MACHINE, "m-1", NAMESPACE) or {}
     metadata = {"name": "m-1", "finalizers": ["example.com/keep"]}

@@ -35,5 +35,5 @@ def known_host(uid: str) -> ReadResult[BareMetalHost]:
 
 
 @pytest.mark.parametrize(("uid", "found"), [("host-1", Present), ("host-2", Absent)])
-def test_only_the_very_host_is_found(uid: str, found: type) -> None:
+def test_only_exactly_the_recorded_host_is_found(uid: str, found: type) -> None:
     assert isinstance(known_host(uid), found)

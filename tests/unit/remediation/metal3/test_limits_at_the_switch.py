@@ -95,8 +95,9 @@ def limits(**changes: Any) -> Mapping[str, Any]:
     return {**OPEN, **changes}
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
-def test_hosts_of_nodes_that_are_well_stay_on() -> None:
+def test_hosts_of_healthy_nodes_stay_on() -> None:
     with world("mass", policy={}) as here:
         for node in ("node-1", "node-2", "node-3"):
             here.ask(node)
@@ -105,14 +106,16 @@ def test_hosts_of_nodes_that_are_well_stay_on() -> None:
         assert "node-1 is Ready" in here.why("node-1")
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
-def test_without_any_limit_a_node_that_is_well_is_not_switched_off_either() -> None:
+def test_without_any_limit_a_healthy_node_is_not_powered_off_either() -> None:
     with world("well", policy=OPEN) as here:
         here.ask()
         here.run(600.0)
         assert not here.placed
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
 def test_a_share_of_all_nodes_is_the_most_at_once() -> None:
     with world("share", machines=10, policy=limits(maxConcurrentPercent=20)) as here:
@@ -123,8 +126,9 @@ def test_a_share_of_all_nodes_is_the_most_at_once() -> None:
         assert here.most == 2
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
-def test_nothing_is_switched_off_in_a_storm() -> None:
+def test_nothing_is_powered_off_in_a_storm() -> None:
     with world("storm", machines=5, policy=limits(maxUnhealthy="40%")) as here:
         sick = ("node-1", "node-2")
         here.lose_and_ask(*sick)
@@ -133,6 +137,7 @@ def test_nothing_is_switched_off_in_a_storm() -> None:
         assert "Too many are unhealthy in the cluster: 2 of 5" in here.why("node-1")
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
 def test_after_a_storm_nothing_is_switched_off_until_it_has_settled() -> None:
     policy = limits(maxUnhealthy="40%", settleTime="5m")
@@ -148,8 +153,9 @@ def test_after_a_storm_nothing_is_switched_off_until_it_has_settled() -> None:
         assert here.placed[0][0] - ended > 230.0
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
-def test_two_are_not_begun_within_the_interval() -> None:
+def test_two_remediations_do_not_start_within_the_interval() -> None:
     with world("pace", machines=10, policy=limits(minInterval="60s")) as here:
         sick = ("node-1", "node-2", "node-3")
         here.lose_and_ask(*sick)
@@ -159,8 +165,9 @@ def test_two_are_not_begun_within_the_interval() -> None:
         assert all(later - earlier >= 59.0 for earlier, later in pairwise(times))
 
 
+@pytest.mark.slow
 @pytest.mark.attack("X4")
-def test_what_is_held_by_pace_begins_as_soon_as_the_interval_is_over() -> None:
+def test_a_power_off_held_by_pace_starts_right_after_the_interval() -> None:
     with world("exactly", machines=10, policy=limits(minInterval="33s")) as here:
         sick = ("node-1", "node-2", "node-3")
         here.lose_and_ask(*sick)
@@ -170,8 +177,9 @@ def test_what_is_held_by_pace_begins_as_soon_as_the_interval_is_over() -> None:
         assert all(later - earlier <= 34.0 for earlier, later in pairwise(times))
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
-def test_in_one_failure_domain_no_more_are_at_work_than_it_allows() -> None:
+def test_a_failure_domain_never_has_more_active_remediations_than_it_allows() -> None:
     domains = {"key": ZONE, "maxUnhealthy": "100%", "maxConcurrent": 1}
     with world("domain", machines=6, policy=limits(failureDomains=domains)) as here:
         for number, node in enumerate(here.world.machines):
@@ -183,8 +191,9 @@ def test_in_one_failure_domain_no_more_are_at_work_than_it_allows() -> None:
         assert here.most == 2
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
-def test_nothing_is_switched_off_in_the_storm_of_one_failure_domain() -> None:
+def test_nothing_is_powered_off_in_the_storm_of_one_failure_domain() -> None:
     domains = {"key": ZONE, "maxUnhealthy": "50%", "minNodes": 2}
     with world("domain storm", machines=8, policy=limits(failureDomains=domains)) as here:
         for number, node in enumerate(here.world.machines):
@@ -195,6 +204,7 @@ def test_nothing_is_switched_off_in_the_storm_of_one_failure_domain() -> None:
         assert "in z0" in here.why("node-1")
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
 @pytest.mark.parametrize(
     ("change", "said"),
@@ -203,7 +213,7 @@ def test_nothing_is_switched_off_in_the_storm_of_one_failure_domain() -> None:
         ({"pause": {"reason": "switch swap", "by": "admin"}}, "switch swap"),
     ],
 )
-def test_what_people_said_of_the_cluster_holds(change: dict[str, Any], said: str) -> None:
+def test_operator_settings_of_the_cluster_hold(change: dict[str, Any], said: str) -> None:
     with world("said", policy=OPEN) as here:
         here.api.patch(REMEDIATION_POLICY, well_known.POLICY_NAME, {"spec": change})
         here.lose_and_ask("node-1")
@@ -212,17 +222,18 @@ def test_what_people_said_of_the_cluster_holds(change: dict[str, Any], said: str
         assert said in here.why("node-1")
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ({"dryRun": True}, "says dryRun"),
+        ({"dryRun": True}, "sets dryRun"),
         ({"pause": {"reason": "new rack", "by": "admin"}}, "new rack"),
         ({"maxUnhealthy": 1}, f"in {CHECK}: 1 of 3"),
         ({"maintenance": [{"type": "Ready", "status": "Unknown"}]}, "in maintenance"),
     ],
 )
-def test_what_people_said_of_its_check_holds(spec: dict[str, Any], said: str) -> None:
+def test_operator_settings_of_its_check_hold(spec: dict[str, Any], said: str) -> None:
     with world("its check", policy=OPEN) as here:
         here.api.patch(NODE_HEALTH_CHECK, CHECK, {"spec": spec})
         here.lose_and_ask("node-1")
@@ -232,7 +243,7 @@ def test_what_people_said_of_its_check_holds(spec: dict[str, Any], said: str) ->
 
 
 @pytest.mark.attack("S7")
-def test_a_node_that_is_to_be_left_alone_is() -> None:
+def test_an_excluded_node_is_left_alone() -> None:
     with world("excluded", policy=OPEN) as here:
         here.api.patch(NODE, "node-1", {"metadata": {"labels": {well_known.EXCLUDE: "true"}}})
         here.lose_and_ask("node-1")
@@ -241,7 +252,7 @@ def test_a_node_that_is_to_be_left_alone_is() -> None:
 
 
 @pytest.mark.attack("S7")
-def test_a_stranger_is_followed_only_when_the_node_has_been_seen_not_ready_for_a_while() -> None:
+def test_a_foreign_remediation_is_followed_only_after_the_node_was_not_ready_for_some_time() -> None:
     with world("briefly", policy=OPEN) as here:
         here.break_down("node-1")
         while here.is_ready("node-1"):
@@ -249,13 +260,14 @@ def test_a_stranger_is_followed_only_when_the_node_has_been_seen_not_ready_for_a
         since = here.world.scheduler.now
         here.ask()
         here.run(10.0)
-        assert "seen not Ready for" in here.why("node-1")
+        assert "observed not Ready for" in here.why("node-1")
         here.run(30.0)
         assert 19.0 < here.placed[0][0] - since < 22.0
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
-def test_a_stranger_who_names_a_check_of_ours_gains_nothing() -> None:
+def test_a_foreign_remediation_that_names_a_check_gains_nothing() -> None:
     with world("forged", policy=OPEN) as here:
         check = here.api.get(NODE_HEALTH_CHECK, CHECK)
         assert check is not None
@@ -271,7 +283,7 @@ def test_a_stranger_who_names_a_check_of_ours_gains_nothing() -> None:
 
 @pytest.mark.attack("S7")
 @pytest.mark.parametrize("selector", [{}, {"matchLabels": {"other": "nodes"}}])
-def test_a_node_that_is_ready_is_switched_off_only_where_a_check_of_ours_that_selects_it_asks_for_it(
+def test_a_ready_node_is_powered_off_only_if_a_check_that_selects_it_requests_it(
     selector: dict[str, Any],
 ) -> None:
     """By a threshold on another condition."""
@@ -308,7 +320,7 @@ def test_a_node_that_is_ready_is_switched_off_only_where_a_check_of_ours_that_se
         ),
     ],
 )
-def test_a_check_of_machines_is_believed_only_about_those_that_it_selects(
+def test_a_machine_check_is_trusted_only_about_the_machines_it_selects(
     spec: dict[str, Any], agrees: bool
 ) -> None:
     pressed = {"type": "DiskPressure", "status": "True", "timeoutSeconds": 10}
@@ -327,7 +339,7 @@ def test_a_check_of_machines_is_believed_only_about_those_that_it_selects(
         assert here.hosts[:1] == (["node-1"] if agrees else [])
 
 
-def test_a_dead_kubelet_whose_node_still_shows_ready_is_sick() -> None:
+def test_a_dead_kubelet_whose_node_still_shows_ready_is_unhealthy() -> None:
     """The controller that would set Ready to Unknown may be dead, too."""
     with world("late", policy=OPEN) as here:
         here.world.engine.fall_behind(10_000.0)
@@ -340,8 +352,9 @@ def test_a_dead_kubelet_whose_node_still_shows_ready_is_sick() -> None:
         assert here.hosts[:1] == ["node-1"]
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
-def test_a_stand_in_for_one_of_capm3s_switches_no_node_off_that_is_well() -> None:
+def test_a_capm3_delegate_powers_no_healthy_node_off() -> None:
     with world("capm3", capm3_kinds=True, policy=OPEN) as here:
         machine = here.api.get(MACHINE, "m-1", NAMESPACE)
         assert machine is not None
@@ -375,8 +388,9 @@ def test_a_remediator_that_cannot_watch_nodes_holds_and_still_clears_away() -> N
         assert here.remediation is None
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
-def test_an_order_past_the_guard_passes_its_limits_and_no_more() -> None:
+def test_an_order_past_the_guard_overrides_only_its_limits() -> None:
     named = {
         "annotations": {
             well_known.ORDER: "o",

@@ -59,9 +59,9 @@ def test_a_host_is_looked_for_by_name_beside_its_machine(world: PowerWorld, said
         ({"somebody": "else"}, "Metal3Machine default/m-1 names none"),
         (None, "Metal3Machine default/m-1 names none"),
     ],
-    ids=["no such host", "cannot be parsed", "empty", "not there", "no annotations"],
+    ids=["no such host", "cannot be parsed", "empty", "no such annotation", "no annotations"],
 )
-def test_without_a_host_it_is_held_and_says_why(
+def test_without_a_host_it_is_held_with_the_reason(
     world: PowerWorld, annotations: dict[str, Any] | None, says: str
 ) -> None:
     name_host(world, annotations)
@@ -121,7 +121,7 @@ def test_one_that_belongs_to_no_machine_is_about_the_node_of_its_name(world: Pow
     assert found["status"]["host"]["name"] == SICK
 
 
-def test_or_of_its_annotation_whatever_its_name(world: PowerWorld) -> None:
+def test_it_is_located_by_its_annotation_regardless_of_its_name(world: PowerWorld) -> None:
     """As medik8s' NodeHealthCheck creates it."""
     ask_for_node(world, name="node-1-x7k2p", annotations={well_known.NODE_OF_REMEDIATION: SICK})
     world.run(300.0)
@@ -140,7 +140,7 @@ def test_one_that_names_neither_a_machine_nor_a_node_switches_nothing(world: Pow
     assert_untouched(world)
 
 
-def test_one_that_is_gone_before_it_was_looked_at_touches_nobody(world: PowerWorld) -> None:
+def test_a_remediation_deleted_before_its_first_reconcile_touches_nothing(world: PowerWorld) -> None:
     world.ask()
     world.api.delete(METAL3_REMEDIATION, "m-1", NAMESPACE)
     world.run(120.0)

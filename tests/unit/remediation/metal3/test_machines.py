@@ -34,7 +34,7 @@ def test_it_finds_the_host_by_the_machine_and_brings_the_node_back(world: PowerW
         {"metadata": {"annotations": {"nodemend.io/system-uuid": "of another"}}},
     ],
 )
-def test_a_host_that_may_be_somebody_elses_is_not_switched_off(
+def test_a_host_that_may_belong_to_another_node_is_not_powered_off(
     world: PowerWorld, wrong: dict[str, object]
 ) -> None:
     world.patch_host(wrong)
@@ -44,9 +44,10 @@ def test_a_host_that_may_be_somebody_elses_is_not_switched_off(
 
     assert world.world.machines[SICK].powered
     assert world.world.machines[SICK].boots == 1
-    assert "Another machine than the node's might be switched off" in world.status["message"]
+    assert "A power-off could hit another machine than the node's" in world.status["message"]
 
 
+@pytest.mark.slow
 def test_when_power_cycles_do_not_help_the_owner_is_asked_while_the_host_is_held_off(
     world: PowerWorld,
 ) -> None:
@@ -62,7 +63,8 @@ def test_when_power_cycles_do_not_help_the_owner_is_asked_while_the_host_is_held
     assert not world.world.machines[SICK].powered
 
 
-def test_when_the_machine_is_gone_the_hold_goes_too(world: PowerWorld) -> None:
+@pytest.mark.slow
+def test_after_the_machine_is_deleted_the_hold_is_removed_too(world: PowerWorld) -> None:
     world.world.machines[SICK].connected = False
     world.ask()
     world.run(600.0)
@@ -73,7 +75,8 @@ def test_when_the_machine_is_gone_the_hold_goes_too(world: PowerWorld) -> None:
     assert not world.holds
 
 
-def test_without_the_right_to_ask_it_fails_and_says_so(world: PowerWorld) -> None:
+@pytest.mark.slow
+def test_without_the_right_to_request_it_fails_and_reports_it(world: PowerWorld) -> None:
     world.world.remediator.forbidden.add((Method.PATCH, "machines"))
     world.world.machines[SICK].connected = False
     world.ask()
@@ -84,6 +87,7 @@ def test_without_the_right_to_ask_it_fails_and_says_so(world: PowerWorld) -> Non
     assert not world.holds
 
 
+@pytest.mark.slow
 def test_a_host_that_cannot_be_switched_off_is_never_handed_over(world: PowerWorld) -> None:
     world.world.machines[SICK].connected = False
     world.rack.bmcs[SICK].faults.off_never_done = True

@@ -16,13 +16,13 @@ FULL = NodeBackup(
 )
 
 
-def test_what_people_wrote_is_kept_and_what_kubelets_and_controllers_write_is_not() -> None:
+def test_user_settings_are_backed_up_and_those_of_kubelets_and_controllers_are_not() -> None:
     labels = {"rack": "7", "topology.kubernetes.io/zone": "a", "kubernetes.io/hostname": "n1"}
     annotations = {
         "team": "storage",
         "node.alpha.kubernetes.io/ttl": "0",
         "csi.volume.kubernetes.io/nodeid": "{}",
-        "nodemend.io/release-voided": "rem-1.55",
+        "nodemend.io/release-revoked": "rem-1.55",
     }
     taints = (
         Taint("gpu", "NoSchedule", "a100"),
@@ -53,9 +53,7 @@ def test_what_people_wrote_is_kept_and_what_kubelets_and_controllers_write_is_no
         (FULL.but(taints=(GPU.but(effect="NoExecute"),)), NodeBackup(taints=(GPU,))),
     ],
 )
-def test_only_what_is_missing_is_given_back_and_what_is_there_wins(
-    now: NodeBackup, missing: NodeBackup
-) -> None:
+def test_only_missing_parts_are_restored_and_existing_ones_win(now: NodeBackup, missing: NodeBackup) -> None:
     assert lacks(now, FULL) == missing
 
 
@@ -83,6 +81,6 @@ def test_what_just_fits_fits() -> None:
     assert fits(NodeBackup(labels={f"l{number}": "" for number in range(MOST_KEYS)}))
 
 
-def test_its_parts_are_told_by_name() -> None:
+def test_its_parts_are_listed_by_name() -> None:
     assert FULL.parts == ("rack", "node-role.kubernetes.io/worker", "team", "gpu", "its cordon")
     assert NOTHING.parts == ()

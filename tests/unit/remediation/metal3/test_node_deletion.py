@@ -12,21 +12,23 @@ from nodemend.api.metal3_remediation import (
     NodeBackup,
     ReleaseBy,
 )
+from nodemend.remediation import status as remediation_status
+from nodemend.remediation.metal3 import holds as metal3_holds
 from nodemend.remediation.metal3.decide import decide
 from nodemend.remediation.metal3.model import (
     MOST_BYTES,
     BackUp,
     ClearPowerOff,
     DeleteNode,
+    FailAttempt,
     ForgetBackup,
-    GiveUp,
     OwnerMachineFacts,
     PowerFacts,
+    PreparePowerOff,
     Restore,
     Step,
-    WantOff,
 )
-from nodemend.safety import holds, host_holds
+from nodemend.safety import holds, host_power
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 from nodemend.safety.holds import Hold
 from nodemend.safety.host_power import HostFacts
@@ -96,18 +98,18 @@ BEFORE: list[tuple[str, PowerFacts, Step]] = [
     (
         "where nobody allowed it, no host is switched off for it",
         deleting_node(BOUND, host=BACK_ON, may_delete_nodes=False),
-        Hold(host_holds.NodeDeletionOff()),
+        Hold(metal3_holds.NodeDeletionNotAllowed()),
     ),
     (
         "nor where more is written on the Node than is kept",
         deleting_node(BOUND, host=BACK_ON, belongings=TOO_MUCH),
-        Hold(host_holds.TooMuchOnNode(MOST_BYTES + 4, MOST_BYTES)),
+        Hold(metal3_holds.NodeBackupTooLarge(MOST_BYTES + 4, MOST_BYTES)),
     ),
-    ("else it begins as any other", deleting_node(BOUND, host=BACK_ON), WantOff("14", (EARLIER,))),
+    ("else it begins as any other", deleting_node(BOUND, host=BACK_ON), PreparePowerOff("14", (EARLIER,))),
     (
         "by the taint nobody has to allow it",
         facts(BOUND, BACK_ON, belongings=TOO_MUCH),
-        WantOff("14", (EARLIER,)),
+        PreparePowerOff("14", (EARLIER,)),
     ),
     ("the evidence is the same", deleting_node(NOTED), RecordEvidence(PROOF)),
     ("then what is on the Node is written down", deleting_node(RELEASING), BackUp(KEPT)),
@@ -119,7 +121,7 @@ BEFORE: list[tuple[str, PowerFacts, Step]] = [
     (
         "a mark of ours voids what was recorded",
         deleting_node(KEEPING, revocation="rem-1.54"),
-        ForgetEvidence(host_holds.OffUndated("metal3/h1")),
+        ForgetEvidence(host_power.OffTimeUncertain("metal3/h1")),
     ),
     (
         "it was allowed, and is no longer",
@@ -134,7 +136,7 @@ BEFORE: list[tuple[str, PowerFacts, Step]] = [
     (
         "then it is forgotten",
         deleting_node(KEEPING, revocation=MARK, deletion_refused="no right"),
-        ForgetEvidence(host_holds.NodeDeletionRefused("no right")),
+        ForgetEvidence(metal3_holds.NodeDeletionRefused("no right")),
     ),
     (
         "evidence that falls is voided on the Node",
@@ -178,17 +180,17 @@ WHILE_GONE: list[tuple[str, PowerFacts, Step]] = [
     (
         "somebody took our hold off: told, and the pods are waited for",
         deleting_node(GOING, host=LET_GO, node=Absent()),
-        Hold(host_holds.PowerOffRequestLost(H)),
+        Hold(host_power.PowerOffRequestLost(H)),
     ),
     (
         "the host is gone: told",
         deleting_node(GOING, host=Absent(), node=Absent()),
-        Hold(host_holds.HostGone(H)),
+        Hold(metal3_holds.HostGone(H)),
     ),
     (
         "a kubelet that speaks is told, and the hold stays until the pods are gone",
         deleting_node(GOING, node=Absent(), lease=Present(RENEWED)),
-        Hold(host_holds.KubeletActiveAfterRelease(H, "its Lease, renewed at 12:05:00")),
+        Hold(metal3_holds.ActiveAfterRelease(H, "its Lease, renewed at 12:05:00")),
     ),
     (
         "then the release is over",
@@ -198,7 +200,7 @@ WHILE_GONE: list[tuple[str, PowerFacts, Step]] = [
     (
         "and it has failed for good",
         deleting_node(GOING.but(tainted=False), node=Absent(), lease=Present(RENEWED), left=GONE),
-        GiveUp(host_holds.KubeletActiveAfterRelease(H, "its Lease, renewed at 12:05:00"), permanent=True),
+        FailAttempt(metal3_holds.ActiveAfterRelease(H, "its Lease, renewed at 12:05:00"), permanent=True),
     ),
     (
         "a running kubelet that registered anew breaks the evidence",
@@ -208,7 +210,7 @@ WHILE_GONE: list[tuple[str, PowerFacts, Step]] = [
     (
         "for good",
         deleting_node(GOING.but(backup=None, tainted=False), node=Present(OTHER_NODE)),
-        GiveUp(host_holds.KubeletActiveAfterRelease(H, "boot boot-1, by a new Node"), permanent=True),
+        FailAttempt(metal3_holds.ActiveAfterRelease(H, "boot boot-1, by a new Node"), permanent=True),
     ),
     (
         "but it gets back what it had before that",
@@ -223,14 +225,14 @@ WHILE_GONE: list[tuple[str, PowerFacts, Step]] = [
     (
         "a Node that no kubelet made says nothing about boots",
         deleting_node(GOING, node=Present(replace(OTHER_NODE, boot_id=""))),
-        Hold(holds.BootUnknown("n1")),
+        Hold(remediation_status.BootUnknown("n1")),
     ),
     (
         "which is not waited for without end",
         deleting_node(
             GOING.but(tainted=False), node=Present(replace(OTHER_NODE, boot_id="")), in_phase_for=LATE
         ),
-        GiveUp(holds.BootUnknown("n1"), permanent=False),
+        FailAttempt(remediation_status.BootUnknown("n1"), permanent=False),
     ),
     ("when they are gone, it is released", deleting_node(GOING, node=Absent(), left=GONE), MarkReleased()),
     (
@@ -246,7 +248,7 @@ AFTER: list[tuple[str, PowerFacts, Step]] = [
     (
         "the node is awaited",
         deleting_node(OVER, host=BACK_ON, node=Absent()),
-        Hold(holds.NotBackYet("n1", gone=True)),
+        Hold(remediation_status.WaitingForNewBoot("n1", gone=True)),
     ),
     (
         "as soon as it registers it gets back what it had, Ready or not",
@@ -290,7 +292,7 @@ AFTER: list[tuple[str, PowerFacts, Step]] = [
     (
         "after it has failed, the node is awaited all the same",
         deleting_node(FAILED.but(backup=KEPT), host=BACK_ON, node=Absent(), lock=Absent()),
-        Hold(holds.NotBackYet("n1", gone=True)),
+        Hold(remediation_status.WaitingForNewBoot("n1", gone=True)),
     ),
     (
         "without the lock",
@@ -320,7 +322,7 @@ ENDED: list[tuple[str, PowerFacts, Step]] = [
     (
         "the node is awaited, for its belongings",
         deleting_node(OVER, host=BACK_ON, node=Absent(), lock=Absent(), in_phase_for=LATE, deleting=True),
-        Hold(holds.NotBackYet("n1", gone=True)),
+        Hold(remediation_status.WaitingForNewBoot("n1", gone=True)),
     ),
     (
         "which it gets",
@@ -394,4 +396,6 @@ def test_a_machine_that_is_gone_has_no_node_to_wait_for() -> None:
 
 
 def test_not_knowing_whether_it_is_gone_is_not_that() -> None:
-    assert owned_by_a_machine(Unreadable("500")) == Hold(holds.NotBackYet("n1", gone=True))
+    assert owned_by_a_machine(Unreadable("500")) == Hold(
+        remediation_status.WaitingForNewBoot("n1", gone=True)
+    )

@@ -10,9 +10,9 @@ import pytest
 
 from nodemend.api.metal3_remediation import Metal3RemediationPhase, Metal3RemediationSpec, ReleaseBy
 from nodemend.remediation.metal3.decide import NODE_AWAITED
-from nodemend.remediation.metal3.model import BackUp, DeleteNode, GiveUp, RequestPowerOff, Restore
+from nodemend.remediation.metal3.holds import ActiveAfterRelease
+from nodemend.remediation.metal3.model import BackUp, DeleteNode, FailAttempt, RequestPowerOff, Restore
 from nodemend.safety.holds import Hold
-from nodemend.safety.host_holds import KubeletActiveAfterRelease
 from nodemend.safety.lifecycle import DropFinalizer, MarkReleased, Release
 from tests.unit.remediation.metal3.power_walk import BELONGINGS, Fault, World, orphaned
 from tests.unit.remediation.metal3.test_power_cycle_walk import (
@@ -46,20 +46,20 @@ def test_a_life() -> None:
     world = live(world_of())
     assert kinds(world) == [
         "AddFinalizer",
-        "Stamp",
+        "RecordEpoch",
         "RecordTarget",
         "TakeLock",
-        "WantOff",
-        "PlaceHold",
-        "NoteOff",
+        "PreparePowerOff",
+        "RequestPowerOff",
+        "RecordOff",
         "RecordEvidence",
         "BackUp",
         "DeleteNode",
-        "ReportLeft",
-        "ReportLeft",
+        "ReportRemaining",
+        "ReportRemaining",
         "MarkReleased",
         "ForgetTaint",
-        "GiveBack",
+        "ClearPowerOff",
         "Restore",
         "ForgetBackup",
         "Close",
@@ -74,7 +74,7 @@ def test_a_life() -> None:
 
 @pytest.mark.parametrize("deleted", [False, True], ids=["wanted", "deleted"])
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_whatever_happens_at_whichever_step(fault: Fault, deleted: bool) -> None:
+def test_any_single_failure_at_any_step(fault: Fault, deleted: bool) -> None:
     for at in range(STEPS_OF_A_LIFE):
         world = world_of()
         if not advance(world, at):
@@ -109,7 +109,7 @@ def test_two_things_one_after_the_other_while_it_is_off(fault: Fault, again: Fau
 
 
 @pytest.mark.parametrize("at", range(STEPS_OF_A_LIFE))
-def test_deleted_after_every_step_it_comes_to_its_safe_end(at: int) -> None:
+def test_a_deletion_after_any_step_reaches_its_safe_end(at: int) -> None:
     """As Kubernetes deletes objects that the Node owns."""
     world = world_of()
     advance(world, at)
@@ -191,21 +191,19 @@ def test_what_is_written_on_the_node_after_it_was_backed_up_is_backed_up_too() -
     assert world.has == more
 
 
-def test_a_kubelet_that_speaks_while_its_node_is_gone_ends_it_for_good_and_only_when_its_pods_are_gone() -> (
-    None
-):
+def test_a_heartbeat_while_the_node_is_deleted_ends_it_permanently_after_its_pods_are_gone() -> None:
     world = live(world_of(), stop=DeleteNode)
     world.renewed = world.now
-    live(world, stop=GiveUp)
-    [given_up] = [step for step in world.reported if isinstance(step, GiveUp)]
-    assert isinstance(given_up.why, KubeletActiveAfterRelease)
+    live(world, stop=FailAttempt)
+    [given_up] = [step for step in world.reported if isinstance(step, FailAttempt)]
+    assert isinstance(given_up.why, ActiveAfterRelease)
     assert given_up.permanent
     assert world.pods == 0
 
 
 def test_a_node_that_never_comes_back_keeps_its_belongings_through_all_attempts() -> None:
     world = world_of(boots_well=False)
-    live(world, stop=GiveUp)
+    live(world, stop=FailAttempt)
     assert world.status.backup == BELONGINGS
     world.boots_well = True
     live(world)
@@ -213,7 +211,7 @@ def test_a_node_that_never_comes_back_keeps_its_belongings_through_all_attempts(
     assert world.has == BELONGINGS
 
 
-def test_it_is_awaited_after_the_end_too_and_then_what_is_lost_is_told() -> None:
+def test_it_is_awaited_after_the_end_too_and_then_the_loss_is_reported() -> None:
     world = live(world_of(boots_well=False), stop=MarkReleased)
     world.delete()
     for _ in range(100):

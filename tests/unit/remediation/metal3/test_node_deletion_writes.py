@@ -16,7 +16,7 @@ BY_DELETION = "node-deletion"
 WRITTEN = {"metadata": {"labels": {"rack": "7"}, "annotations": {"team": "storage"}}}
 
 
-def sick_world(seed: str, **options: Any) -> Iterator[PowerWorld]:
+def unhealthy_world(seed: str, **options: Any) -> Iterator[PowerWorld]:
     found = PowerWorld(seed, **options)
     found.api.patch(NODE, SICK, WRITTEN)
     found.world.machines[SICK].hung = True
@@ -26,12 +26,12 @@ def sick_world(seed: str, **options: Any) -> Iterator[PowerWorld]:
 
 @pytest.fixture
 def world() -> Iterator[PowerWorld]:
-    yield from sick_world("node deletion", node_deletion=True)
+    yield from unhealthy_world("node deletion", node_deletion=True)
 
 
 @pytest.fixture
 def forbidding() -> Iterator[PowerWorld]:
-    yield from sick_world("no node deletion")
+    yield from unhealthy_world("no node deletion")
 
 
 def uid_of(node: Object | None) -> str:
@@ -73,7 +73,7 @@ def test_the_node_goes_its_pods_start_elsewhere_and_the_next_one_has_what_it_had
     assert {pod["metadata"]["name"] for pod in world.api.list(POD)} >= set(pods)
 
 
-def test_power_comes_back_only_when_its_pods_are_gone(world: PowerWorld) -> None:
+def test_the_host_is_powered_on_only_after_its_pods_are_deleted(world: PowerWorld) -> None:
     world.ask(releaseBy=BY_DELETION)
     run_until_it_is_deleted(world)
     machine = world.world.machines[SICK]
@@ -110,7 +110,7 @@ def test_what_the_node_owned_is_collected_and_the_end_is_safe_all_the_same(world
     assert world.world.machines[SICK].boots == 2
 
 
-def test_where_nobody_allowed_it_nothing_is_switched_off(forbidding: PowerWorld) -> None:
+def test_without_the_permission_nothing_is_powered_off(forbidding: PowerWorld) -> None:
     before = uid_of(forbidding.node)
     forbidding.ask(releaseBy=BY_DELETION)
     forbidding.run(300.0)
@@ -134,6 +134,7 @@ def test_without_the_right_to_delete_it_the_attempt_fails_and_power_comes_back(w
     assert world.world.machines[SICK].powered
 
 
+@pytest.mark.slow
 def test_it_is_not_switched_off_again_and_again_for_want_of_a_right(world: PowerWorld) -> None:
     world.world.machines[SICK].connected = False
     world.world.remediator.forbidden.add((Method.DELETE, "nodes"))
@@ -159,7 +160,7 @@ def test_without_the_right_to_write_on_the_new_node_it_ends_all_the_same(world: 
     assert not world.holds
 
 
-def test_a_running_kubelet_that_registers_anew_breaks_the_evidence(world: PowerWorld) -> None:
+def test_a_running_kubelet_that_registers_again_voids_the_evidence(world: PowerWorld) -> None:
     """The host of the remediation was another one: the node keeps running, and reports the same boot."""
     world.ask(releaseBy=BY_DELETION)
     info = (world.api.get(NODE, SICK) or {})["status"]["nodeInfo"]

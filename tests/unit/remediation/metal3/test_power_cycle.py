@@ -7,7 +7,7 @@ import pytest
 
 from nodemend.remediation.metal3.power_table import TABLE, Move, PowerState, move_for
 from nodemend.safety.host_power import Power
-from tests.power_table.states import all_states
+from tests.campaigns.power_table.states import all_states
 
 STATES = tuple(all_states())
 
@@ -77,7 +77,7 @@ def test_there_are_96_states_and_no_row_is_idle() -> None:
     assert all(any(row.covers(state) for state in STATES) for row in TABLE)
 
 
-def test_all_16_states_of_the_seed_are_told() -> None:
+def test_all_16_seed_states_are_covered() -> None:
     assert sorted(bits for bits, *_ in SEED) == sorted(product((0, 1), repeat=4))
     assert [bits for bits, said, *_ in SEED if not said] == [(0, 0, 0, 0)]
 

@@ -10,21 +10,23 @@ from nodemend.api.metal3_remediation import (
     Metal3RemediationSpec,
     Metal3RemediationStatus,
 )
+from nodemend.remediation import status as remediation_status
+from nodemend.remediation.metal3 import holds as metal3_holds
 from nodemend.remediation.metal3.decide import decide
 from nodemend.remediation.metal3.model import (
-    BeginAgain,
     ClearPowerOff,
-    GiveUp,
+    FailAttempt,
     PowerFacts,
-    RequestReplacement,
+    ReplaceMachine,
+    StartNextAttempt,
     Step,
     is_spent,
     pause_after,
 )
-from nodemend.safety import holds, host_holds, host_power
+from nodemend.safety import host_power
 from nodemend.safety.facts import Absent, Present
 from nodemend.safety.holds import Hold
-from nodemend.safety.lifecycle import ClearRevocation, Close, ForgetTaint, Untaint
+from nodemend.safety.lifecycle import ClearRevocation, Close, ForgetTaint, RemoveTaint
 from tests.unit.remediation.metal3.power_worlds import (
     ASKED,
     BACK,
@@ -53,56 +55,64 @@ NODELESS_OFF = NODELESS.but(phase=Metal3RemediationPhase.POWER_ON, seen_on_versi
 
 BRINGING_BACK: list[tuple[str, PowerFacts, Step]] = [
     (
-        "the taint comes off at once",
+        "the taint is removed first",
         facts(RELEASED, OFF, node=Present(TAINTED_NODE)),
-        Untaint(TAINTED_NODE),
+        RemoveTaint(TAINTED_NODE),
     ),
-    ("and is forgotten", facts(RELEASED, OFF), ForgetTaint()),
+    ("then the taint is forgotten", facts(RELEASED, OFF), ForgetTaint()),
     ("of a Node that is gone too", facts(RELEASED, OFF, node=Absent()), ForgetTaint()),
     ("a mark of ours goes", facts(POWERING_ON, OFF, revocation="rem-1.9"), ClearRevocation(SILENT_NODE)),
     ("another's stays", facts(POWERING_ON, OFF, revocation="rem-2.9"), ClearPowerOff(OFF)),
-    ("only then power comes back", facts(POWERING_ON, OFF), ClearPowerOff(OFF)),
+    ("only then the power-off request is cleared", facts(POWERING_ON, OFF), ClearPowerOff(OFF)),
     (
         "whatever the host says",
         facts(POWERING_ON, replace(OFF, paused=True), in_phase_for=LATE),
         ClearPowerOff(replace(OFF, paused=True)),
     ),
-    ("power is awaited", facts(POWERING_ON, LET_GO), Hold(host_holds.AwaitingOn(H, 600.0))),
+    (
+        "it waits until the host is on",
+        facts(POWERING_ON, LET_GO),
+        Hold(metal3_holds.WaitingForPowerOn(H, 600.0)),
+    ),
     (
         "or somebody who can see it",
         facts(POWERING_ON, replace(LET_GO, detached=True)),
-        Hold(host_holds.HostDoubtful(H, host_power.Detached())),
+        Hold(host_power.HostPowerUncertain(H, host_power.Detached())),
     ),
     (
         "or its first status",
         facts(POWERING_ON, replace(LET_GO, powered_on=None)),
-        Hold(host_holds.HostDoubtful(H, host_power.PowerUnreported())),
+        Hold(host_power.HostPowerUncertain(H, host_power.PowerUnreported())),
     ),
-    ("then the node", facts(POWERING_ON, BACK_ON), Hold(holds.NotBackYet("n1"))),
+    (
+        "then it waits for the node",
+        facts(POWERING_ON, BACK_ON),
+        Hold(remediation_status.WaitingForNewBoot("n1")),
+    ),
     (
         "up, but not Ready yet",
         facts(POWERING_ON, BACK_ON, node=Present(NEW_BOOT)),
-        Hold(holds.NotBackYet("n1")),
+        Hold(remediation_status.WaitingForNewBoot("n1")),
     ),
     (
         "a node that never was",
         facts(NODELESS_OFF, BACK_ON, node=Absent()),
-        Hold(holds.NotBackYet("", gone=True)),
+        Hold(remediation_status.WaitingForNewBoot("", gone=True)),
     ),
     (
         "the very boot speaks again",
         facts(POWERING_ON, BACK_ON, node=Present(OUTLIVED)),
-        Hold(host_holds.BootOutlived(H, "boot-1")),
+        Hold(metal3_holds.PowerOffContradicted(H, "boot-1")),
     ),
     (
         "under a new Node object too",
         facts(POWERING_ON, BACK_ON, node=Present(replace(OUTLIVED, uid="uid-2"))),
-        Hold(host_holds.BootOutlived(H, "boot-1")),
+        Hold(metal3_holds.PowerOffContradicted(H, "boot-1")),
     ),
     (
         "a Ready one that names no boot is not it",
         facts(NODELESS_OFF, BACK_ON, node=Present(replace(OUTLIVED, boot_id=""))),
-        Hold(holds.NotBackYet("")),
+        Hold(remediation_status.WaitingForNewBoot("")),
     ),
     ("it is back", facts(POWERING_ON, BACK_ON, node=Present(BACK)), Close(node_gone=False)),
     (
@@ -123,50 +133,54 @@ BRINGING_BACK: list[tuple[str, PowerFacts, Step]] = [
     (
         "its host is gone",
         facts(POWERING_ON, Absent()),
-        GiveUp(host_holds.HostGone(H), permanent=True),
+        FailAttempt(metal3_holds.HostGone(H), permanent=True),
     ),
     (
         "its host is gone, and nobody knows which it was",
         facts(POWERING_ON.but(host=None), Absent()),
-        GiveUp(host_holds.HostGone("it had"), permanent=True),
+        FailAttempt(metal3_holds.HostGone("it had"), permanent=True),
     ),
     (
         "it did not go off in time",
         facts(ASKED, HELD, in_phase_for=LATE),
-        GiveUp(host_holds.NeverSeenOff(H, 300.0), permanent=False),
+        FailAttempt(metal3_holds.NeverObservedOff(H, 300.0), permanent=False),
     ),
     (
-        "power did not come in time",
+        "the host was not on in time",
         facts(POWERING_ON, LET_GO, in_phase_for=LATE),
-        GiveUp(host_holds.NeverSeenOn(H, 600.0), permanent=False),
+        FailAttempt(metal3_holds.NeverObservedOn(H, 600.0), permanent=False),
     ),
     (
-        "the node did not come in time",
+        "the node was not back in time",
         facts(POWERING_ON, BACK_ON, in_phase_for=LATE),
-        GiveUp(holds.NotBackYet("n1"), permanent=False),
+        FailAttempt(remediation_status.WaitingForNewBoot("n1"), permanent=False),
     ),
     (
-        "almost",
+        "just before the timeout",
         facts(POWERING_ON, BACK_ON, in_phase_for=LATE - 0.5),
-        Hold(holds.NotBackYet("n1")),
+        Hold(remediation_status.WaitingForNewBoot("n1")),
     ),
 ]
 
 PAUSING: list[tuple[str, PowerFacts, Step]] = [
     ("power comes back first", facts(BACKING_OFF, HELD, in_phase_for=LATE), ClearPowerOff(HELD)),
-    ("then it waits", facts(BACKING_OFF, BACK_ON, in_phase_for=29.0), Hold(host_holds.BackingOff(1.0, 1))),
-    ("then it begins again", facts(BACKING_OFF, BACK_ON, in_phase_for=30.0), BeginAgain()),
     (
-        "later and later",
+        "it waits until the pause is over",
+        facts(BACKING_OFF, BACK_ON, in_phase_for=29.0),
+        Hold(metal3_holds.BackingOff(1.0, 1)),
+    ),
+    ("then the next attempt starts", facts(BACKING_OFF, BACK_ON, in_phase_for=30.0), StartNextAttempt()),
+    (
+        "the pauses get longer",
         facts(BACKING_OFF.but(retry_count=3), BACK_ON, in_phase_for=30.0),
-        Hold(host_holds.BackingOff(90.0, 3)),
+        Hold(metal3_holds.BackingOff(90.0, 3)),
     ),
     ("unless it came back", facts(BACKING_OFF, BACK_ON, node=Present(BACK)), Close(node_gone=False)),
     ("and nothing of ours is on its host", facts(BACKING_OFF, HELD, node=Present(BACK)), ClearPowerOff(HELD)),
     (
         "Ready on the old boot is not back",
         facts(BACKING_OFF, BACK_ON, node=Present(OUTLIVED)),
-        Hold(host_holds.BackingOff(25.0, 1)),
+        Hold(metal3_holds.BackingOff(25.0, 1)),
     ),
 ]
 
@@ -191,10 +205,10 @@ def test_pauses_double_up_to_half_an_hour() -> None:
     ]
 
 
-def failing(status: Metal3RemediationStatus, spec: Metal3RemediationSpec) -> GiveUp:
+def failing(status: Metal3RemediationStatus, spec: Metal3RemediationSpec) -> FailAttempt:
     host = BACK_ON if status.released else HELD
     step = decide(facts(status, host, spec=spec, in_phase_for=LATE))
-    assert isinstance(step, GiveUp)
+    assert isinstance(step, FailAttempt)
     return step
 
 
@@ -211,7 +225,7 @@ def test_a_host_that_cannot_be_switched_off_is_given_up_after_its_retries(
     assert failing(ASKED.but(retry_count=failed), ESCALATING).permanent is permanent
 
 
-def test_whoever_only_retries_is_never_given_up() -> None:
+def test_a_retry_only_strategy_never_fails_permanently() -> None:
     assert not failing(ASKED.but(retry_count=99), RETRYING).permanent
     assert not failing(POWERING_ON.but(retry_count=99), RETRYING).permanent
 
@@ -220,15 +234,17 @@ def test_whoever_only_retries_is_never_given_up() -> None:
     ("retries", "failed", "spent"),
     [(3, 3, False), (3, 4, True), (3, 5, True), (0, 0, False), (0, 1, True)],
 )
-def test_one_attempt_and_so_many_retries_are_what_is_tried(retries: int, failed: int, spent: bool) -> None:
+def test_it_makes_one_attempt_and_the_configured_number_of_retries(
+    retries: int, failed: int, spent: bool
+) -> None:
     spec = Metal3RemediationSpec(delete_after_retries=retries)
     assert is_spent(facts(POWERING_ON.but(retry_count=failed), spec=spec)) is spent
     assert not is_spent(facts(POWERING_ON.but(retry_count=failed), spec=RETRYING))
 
 
-def test_what_was_tried_in_vain_is_handed_over_while_it_is_off() -> None:
+def test_a_host_is_handed_over_powered_off_after_failed_attempts() -> None:
     spent = POWERING_ON.but(retry_count=4)
-    assert decide(facts(spent, OFF)) == RequestReplacement()
+    assert decide(facts(spent, OFF)) == ReplaceMachine()
     assert decide(facts(spent.but(tainted=True), OFF)) == ForgetTaint()
     assert decide(facts(spent, OFF, spec=RETRYING)) == ClearPowerOff(OFF)
     assert decide(facts(spent, BACK_ON, node=Present(BACK))) == Close(node_gone=False)
@@ -236,4 +252,4 @@ def test_what_was_tried_in_vain_is_handed_over_while_it_is_off() -> None:
 
 @pytest.mark.parametrize("host", [BACK_ON, LET_GO, HELD, replace(OFF, paused=True), Absent()], ids=str)
 def test_only_what_is_held_off_is_handed_over(host: host_power.HostFacts | Absent) -> None:
-    assert decide(facts(POWERING_ON.but(retry_count=4), host)) != RequestReplacement()
+    assert decide(facts(POWERING_ON.but(retry_count=4), host)) != ReplaceMachine()

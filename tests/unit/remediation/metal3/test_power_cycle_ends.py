@@ -6,19 +6,20 @@ import pytest
 
 from nodemend.api import well_known
 from nodemend.api.metal3_remediation import Metal3RemediationPhase, Metal3RemediationStatus
+from nodemend.remediation.metal3 import holds as metal3_holds
 from nodemend.remediation.metal3.decide import decide
 from nodemend.remediation.metal3.model import (
     AskOwner,
     ClearPowerOff,
     ClearRevokedPowerOff,
-    GiveUp,
+    FailAttempt,
     MarkHost,
     OwnerMachineFacts,
     PowerFacts,
     RevokePowerOff,
     Step,
 )
-from nodemend.safety import holds, host_holds
+from nodemend.safety import holds, host_power
 from nodemend.safety.facts import Absent, Present, Unreadable
 from nodemend.safety.holds import Hold
 from nodemend.safety.host_power import HostFacts
@@ -33,9 +34,9 @@ from nodemend.safety.lifecycle import (
     MarkReleased,
     RecordEpoch,
     RemainingWorkloads,
+    RemoveTaint,
     ReportRemaining,
     RevokeRelease,
-    Untaint,
 )
 from tests.unit.remediation.metal3.power_worlds import (
     ASKED,
@@ -83,7 +84,7 @@ def called_off(status: Metal3RemediationStatus, host: HostFacts = HOST, **change
     return replace(world, remediation=world.remediation.but(metadata=metadata))
 
 
-STOPPED = GiveUp(host_holds.PowerOffCancelled(), permanent=True)
+STOPPED = FailAttempt(metal3_holds.TimedOutByCheck(), permanent=True)
 CALLED_OFF: list[tuple[str, PowerFacts, Step]] = [
     ("before anything", called_off(BOUND), STOPPED),
     ("asked for, not off yet", called_off(ASKED, HELD), STOPPED),
@@ -95,7 +96,7 @@ CALLED_OFF: list[tuple[str, PowerFacts, Step]] = [
         ReportRemaining(RemainingWorkloads(2, 1)),
     ),
     ("however long that takes", called_off(LEAVING, OFF, node=TAINTED), Hold(holds.WorkloadsLeaving(2, 1))),
-    ("released, taint on", called_off(RELEASED, OFF, node=TAINTED), Untaint(TAINTED_NODE)),
+    ("released, taint on", called_off(RELEASED, OFF, node=TAINTED), RemoveTaint(TAINTED_NODE)),
     ("released, taint off", called_off(RELEASED, OFF), ForgetTaint()),
     ("released, taint forgotten", called_off(RELEASED.but(tainted=False), OFF), STOPPED),
     ("between two attempts", called_off(BACKING_OFF, BACK_ON), STOPPED),
@@ -108,7 +109,7 @@ CALLED_OFF: list[tuple[str, PowerFacts, Step]] = [
 @pytest.mark.parametrize(
     ("world", "expected"), [pytest.param(world, step, id=name) for name, world, step in CALLED_OFF]
 )
-def test_whoever_asked_allows_it_no_more_time(world: PowerFacts, expected: Step) -> None:
+def test_a_requester_cannot_extend_the_timeout(world: PowerFacts, expected: Step) -> None:
     assert decide(world) == expected
 
 
@@ -158,18 +159,18 @@ ENDS: list[tuple[str, PowerFacts, Step]] = [
     ),
     ("however long that takes", ending(LEAVING, OFF, node=TAINTED), Hold(holds.WorkloadsLeaving(2, 1))),
     ("finished", ending(LEAVING, OFF, node=TAINTED, left=Present(RemainingWorkloads(0, 0))), MarkReleased()),
-    ("released, taint on", ending(RELEASED, OFF, node=TAINTED), Untaint(TAINTED_NODE)),
+    ("released, taint on", ending(RELEASED, OFF, node=TAINTED), RemoveTaint(TAINTED_NODE)),
     ("released, taint off", ending(RELEASED, OFF), ClearPowerOff(OFF)),
     ("released after a mark was set", ending(RELEASED, OFF, revocation=MARK), ClearRevocation(SILENT_NODE)),
     (
         "alive under our taint",
         ending(LEAVING, OFF, node=TAINTED, lease=Present(RENEWED)),
-        Untaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
+        RemoveTaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
     ),
     (
         "a new boot under our taint",
         ending(LEAVING, OFF, node=Present(TAINTED_NEW_BOOT)),
-        Untaint(TAINTED_NEW_BOOT),
+        RemoveTaint(TAINTED_NEW_BOOT),
     ),
     ("a new boot before our taint", ending(RELEASING, OFF, node=Present(NEW_BOOT)), ClearPowerOff(OFF)),
     (
@@ -190,7 +191,7 @@ ENDS: list[tuple[str, PowerFacts, Step]] = [
     (
         "once nothing rests on the evidence",
         ending(RELEASING.but(tainted=False), OFF, node=Present(OTHER_NODE)),
-        GiveUp(host_holds.KubeletActiveAfterRelease(H, "boot boot-1, by a new Node"), permanent=True),
+        FailAttempt(metal3_holds.ActiveAfterRelease(H, "boot boot-1, by a new Node"), permanent=True),
     ),
     (
         "the Node is gone: its pods are removed by force",
@@ -216,10 +217,10 @@ ENDS: list[tuple[str, PowerFacts, Step]] = [
             left=Present(RemainingWorkloads(0, 0)),
             lease=Present(RENEWED),
         ),
-        GiveUp(host_holds.KubeletActiveAfterRelease(H, "its Lease, renewed at 12:05:00"), permanent=True),
+        FailAttempt(metal3_holds.ActiveAfterRelease(H, "its Lease, renewed at 12:05:00"), permanent=True),
     ),
     ("the Node is gone, and so are they", ending(RELEASED, OFF, node=Absent()), ClearPowerOff(OFF)),
-    ("power is awaited", ending(ASKED, LET_GO), Hold(host_holds.AwaitingOn(H, 600.0))),
+    ("power is awaited", ending(ASKED, LET_GO), Hold(metal3_holds.WaitingForPowerOn(H, 600.0))),
     ("it is on again", ending(ASKED, BACK_ON), DropLock()),
     ("it is on again, and unlocked", ending(ASKED, BACK_ON, lock=Absent()), DropFinalizer()),
     ("it did not come back in time", ending(ASKED, LET_GO, in_phase_for=LATE), DropLock()),
@@ -236,14 +237,14 @@ ENDS: list[tuple[str, PowerFacts, Step]] = [
     (
         "the evidence was forgotten on the way: power is awaited all the same",
         ending(ASKED.but(seen_on_version=""), LET_GO),
-        Hold(host_holds.AwaitingOn(H, 600.0)),
+        Hold(metal3_holds.WaitingForPowerOn(H, 600.0)),
     ),
     (
         "between two attempts too",
         ending(BOUND.but(retry_count=1), LET_GO),
-        Hold(host_holds.AwaitingOn(H, 600.0)),
+        Hold(metal3_holds.WaitingForPowerOn(H, 600.0)),
     ),
-    ("while it pauses too", ending(BACKING_OFF, LET_GO), Hold(host_holds.AwaitingOn(H, 600.0))),
+    ("while it pauses too", ending(BACKING_OFF, LET_GO), Hold(metal3_holds.WaitingForPowerOn(H, 600.0))),
     ("a host that we never held is not waited for", ending(BOUND, LET_GO), DropLock()),
     ("a host that is gone neither", ending(POWERING_ON, Absent(), lock=Absent()), DropFinalizer()),
     ("when it was over already", ending(FAILED, BACK_ON, lock=Absent()), DropFinalizer()),
@@ -252,8 +253,8 @@ ENDS: list[tuple[str, PowerFacts, Step]] = [
 
 MARKED = replace(OFF, marked_unhealthy=True)
 MARKED_ON = replace(BACK_ON, marked_unhealthy=True)
-NO_MACHINE = GiveUp(host_holds.NoReplacement("it has no Machine"), permanent=True)
-REPLACING = Hold(host_holds.OwnerReplacing("Machine m/n1"))
+NO_MACHINE = FailAttempt(metal3_holds.NoMachineReplacement("it has no Machine"), permanent=True)
+REPLACING = Hold(metal3_holds.OwnerReplacing("Machine m/n1"))
 
 
 def handing(host: HostFacts | Absent, machine: object) -> PowerFacts:
@@ -268,25 +269,29 @@ REPLACEMENTS: list[tuple[str, PowerFacts, Step]] = [
     ),
     ("there is none", handing(OFF, Absent()), NO_MACHINE),
     (
-        "nobody would replace it",
+        "it would not be replaced",
         handing(OFF, Present(replace(MACHINE, why_not="nobody owns it"))),
-        GiveUp(host_holds.NoReplacement("nobody owns it"), permanent=True),
+        FailAttempt(metal3_holds.NoMachineReplacement("nobody owns it"), permanent=True),
     ),
-    ("its host is not to be picked again", handing(OFF, Present(MACHINE)), MarkHost(OFF)),
-    ("then its owner is asked", handing(MARKED, Present(MACHINE)), AskOwner()),
+    ("its host is marked unhealthy first", handing(OFF, Present(MACHINE)), MarkHost(OFF)),
+    ("then its owner is requested to replace it", handing(MARKED, Present(MACHINE)), AskOwner()),
     (
         "but not while its host may run",
         handing(MARKED_ON, Present(MACHINE)),
-        GiveUp(host_holds.PowerOffRequestLost("metal3/h1"), permanent=False),
+        FailAttempt(host_power.PowerOffRequestLost("metal3/h1"), permanent=False),
     ),
     (
-        "nor when that is gone",
+        "nor if its host is gone",
         handing(Absent(), Present(MACHINE)),
-        GiveUp(host_holds.HostGone("metal3/h1"), permanent=True),
+        FailAttempt(metal3_holds.HostGone("metal3/h1"), permanent=True),
     ),
     ("the Machine is gone: the hold goes", handing(MARKED, Absent()), ClearPowerOff(MARKED)),
     ("and that was it", handing(MARKED_ON, Absent()), Close(node_gone=True)),
-    ("then it waits", handing(MARKED, Present(replace(MACHINE, asked=True))), REPLACING),
+    (
+        "then it waits for the deletion of the Machine",
+        handing(MARKED, Present(replace(MACHINE, asked=True))),
+        REPLACING,
+    ),
     ("while it goes", handing(MARKED, Present(replace(MACHINE, deleting=True))), REPLACING),
     (
         "even if nobody would have replaced it",
@@ -304,10 +309,10 @@ def test_next_step(world: PowerFacts, expected: Step) -> None:
     assert decide(world) == expected
 
 
-def test_a_machine_that_went_as_it_was_asked_to_is_no_failure() -> None:
+def test_a_machine_that_was_deleted_on_request_is_no_failure() -> None:
     assert decide(handing(MARKED, Absent())) != NO_MACHINE
 
 
 @pytest.mark.parametrize("phase", Metal3RemediationPhase)
-def test_whatever_its_phase_a_hold_of_ours_does_not_outlive_it(phase: Metal3RemediationPhase) -> None:
+def test_no_hold_outlives_its_remediation_in_any_phase(phase: Metal3RemediationPhase) -> None:
     assert decide(ending(ASKED.but(phase=phase), OFF)) == ClearPowerOff(OFF)

@@ -11,19 +11,21 @@ from nodemend.api.metal3_remediation import (
     Metal3RemediationStatus,
     PowerOffEvent,
 )
+from nodemend.remediation import status as remediation_status
 from nodemend.remediation.capm3 import decide
+from nodemend.remediation.metal3 import holds as metal3_holds
 from nodemend.remediation.metal3.decide import decide as metal3_decide
 from nodemend.remediation.metal3.model import (
     ClearPowerOff,
-    GiveUp,
-    NoteOff,
+    FailAttempt,
     PowerFacts,
+    PreparePowerOff,
     RecordHostTarget,
+    RecordOff,
     RequestPowerOff,
     Step,
-    WantOff,
 )
-from nodemend.safety import guard_holds, holds, host_holds, host_power
+from nodemend.safety import guard_holds, holds, host_power
 from nodemend.safety.facts import Absent, Present, Unreadable
 from nodemend.safety.guard import ControlPlane
 from nodemend.safety.holds import Hold
@@ -40,10 +42,10 @@ from nodemend.safety.lifecycle import (
     RecordEvidence,
     Release,
     RemainingWorkloads,
+    RemoveTaint,
     ReportRemaining,
     RevokeRelease,
     TakeLock,
-    Untaint,
 )
 from nodemend.safety.release import ReleaseTicket
 from tests.unit.remediation.metal3.power_worlds import (
@@ -79,11 +81,11 @@ from tests.unit.safety.worlds import BOARD, SILENT_LEASE, SILENT_NODE, switch
 
 H = "metal3/h1"
 MANY = tuple(PowerOffEvent(uid=f"event-{number}") for number in range(MOST_POWER_OFF_EVENTS + 1))
-SPOKE = host_holds.KubeletActiveAfterOff(H, "12:05:00")
+SPOKE = host_power.ActiveAfterPowerOff(H, "12:05:00")
 GONE = Present(RemainingWorkloads(0, 0))
 READY = replace(SILENT_NODE, ready=ConditionStatus.TRUE)
 UNSEEN = Present(replace(SILENT_LEASE, unchanged_for=0.0))
-PAUSED = host_holds.HostDoubtful(H, host_power.PausedHost())
+PAUSED = host_power.HostPowerUncertain(H, host_power.PausedHost())
 PAUSED_OFF = replace(OFF, paused=True)
 DETACHED_OFF = replace(OFF, detached=True, operational_status="detached")
 TOUCHED = replace(OFF, version="19", last_updated="12:09")
@@ -92,7 +94,7 @@ NO_POLICY = Hold(guard_holds.DryRun(policy_exists=False))
 
 STORY: list[tuple[str, PowerFacts, Step]] = [
     (
-        "a new one is made safe to end",
+        "a new remediation gets the finalizer",
         replace(facts(FRESH), remediation=remediation(FRESH).but(metadata=ObjectMeta())),
         AddFinalizer(),
     ),
@@ -113,24 +115,28 @@ STORY: list[tuple[str, PowerFacts, Step]] = [
         facts(BOUND, lock=Present(LockHolder(ours=False, holder="x", orphaned=True))),
         TakeLock(),
     ),
-    ("that it is on is written down", facts(BOUND), WantOff("10", (EARLIER,))),
-    ("then it is switched off", facts(ASKED), RequestPowerOff(HOST)),
-    ("another version is seen on anew", facts(ASKED, replace(HOST, version="11")), WantOff("11", (EARLIER,))),
+    ("the host version in which it is on is recorded", facts(BOUND), PreparePowerOff("10", (EARLIER,))),
+    ("then power-off is requested", facts(ASKED), RequestPowerOff(HOST)),
+    (
+        "another version is seen on anew",
+        facts(ASKED, replace(HOST, version="11")),
+        PreparePowerOff("11", (EARLIER,)),
+    ),
     (
         "an event that came meanwhile goes into the baseline",
         facts(ASKED, power_offs=Present((EARLIER, LATER))),
-        WantOff("10", (EARLIER, LATER)),
+        PreparePowerOff("10", (EARLIER, LATER)),
     ),
     (
         "one that occurred again, too",
         facts(ASKED, power_offs=Present((EARLIER.but(count=2),))),
-        WantOff("10", (EARLIER.but(count=2),)),
+        PreparePowerOff("10", (EARLIER.but(count=2),)),
     ),
     ("one that has expired does not", facts(ASKED, power_offs=Present(())), RequestPowerOff(HOST)),
     (
         "an earlier release's request is made again, with a baseline",
         facts(ASKED.but(power_off_events=None)),
-        WantOff("10", (EARLIER,)),
+        PreparePowerOff("10", (EARLIER,)),
     ),
     (
         "without the events nothing is switched off",
@@ -140,12 +146,12 @@ STORY: list[tuple[str, PowerFacts, Step]] = [
     (
         "nor with more than are recorded",
         facts(BOUND, power_offs=Present(MANY)),
-        Hold(host_holds.TooManyPowerOffEvents(H, 257, 256)),
+        Hold(metal3_holds.TooManyPowerOffEvents(H, 257, 256)),
     ),
     (
         "what an earlier release saw off is not believed",
         facts(NOTED.but(power_off_events=None), OFF),
-        Hold(host_holds.PowerOffUnreported(H)),
+        Hold(host_power.PowerOffUnreported(H)),
     ),
     (
         "nor what it recorded as evidence",
@@ -155,17 +161,17 @@ STORY: list[tuple[str, PowerFacts, Step]] = [
     (
         "nor what it tainted on that",
         facts(LEAVING.but(power_off_events=None), OFF, node=Present(TAINTED_NODE)),
-        Untaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
+        RemoveTaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
     ),
-    ("of the pending one too", facts(BOUND.but(seen_on_version="10")), WantOff("10", (EARLIER,))),
-    ("off is waited for", facts(ASKED, HELD), Hold(host_holds.AwaitingOff(H, 300.0))),
+    ("of the pending one too", facts(BOUND.but(seen_on_version="10")), PreparePowerOff("10", (EARLIER,))),
+    ("it waits until the host is off", facts(ASKED, HELD), Hold(metal3_holds.WaitingForPowerOff(H, 300.0))),
     (
         "it is looked at twice",
         facts(ASKED, OFF, host_unchanged_for=0.0),
-        Hold(host_holds.OffTooFresh(H)),
+        Hold(host_power.OffTooRecent(H)),
     ),
-    ("and written down", facts(ASKED, OFF), NoteOff(SEEN)),
-    ("what is seen becomes evidence", facts(NOTED, OFF), RecordEvidence(PROOF)),
+    ("and written down", facts(ASKED, OFF), RecordOff(SEEN)),
+    ("the observed power-off becomes evidence", facts(NOTED, OFF), RecordEvidence(PROOF)),
     (
         "the evidence becomes a ticket",
         facts(RELEASING, OFF),
@@ -177,12 +183,12 @@ STORY: list[tuple[str, PowerFacts, Step]] = [
         Release(ReleaseTicket("n1", "uid-1", "100", "boot-1", 7, PROOF)),
     ),
     (
-        "what is left is told",
+        "the remaining pods and volumes are reported",
         facts(RELEASING, OFF, node=Present(TAINTED_NODE)),
         ReportRemaining(RemainingWorkloads(2, 1)),
     ),
     (
-        "and waited for, without end",
+        "it waits for them without a time limit",
         facts(LEAVING, OFF, node=Present(TAINTED_NODE), in_phase_for=9999.0),
         Hold(holds.WorkloadsLeaving(2, 1)),
     ),
@@ -192,7 +198,7 @@ STORY: list[tuple[str, PowerFacts, Step]] = [
         ReportRemaining(RemainingWorkloads(0, 1)),
     ),
     (
-        "all is gone",
+        "no pods and volumes remain",
         facts(LEAVING, OFF, node=Present(TAINTED_NODE), left=Present(RemainingWorkloads(0, 0))),
         MarkReleased(),
     ),
@@ -213,9 +219,9 @@ STORY: list[tuple[str, PowerFacts, Step]] = [
     ),
     ("it is over: the hold goes", facts(SUCCEEDED, HELD), ClearPowerOff(HELD)),
     ("then the lock", facts(SUCCEEDED, BACK_ON), DropLock()),
-    ("and that is all", facts(SUCCEEDED, BACK_ON, lock=Absent()), NothingLeft()),
-    ("it has failed: the hold goes all the same", facts(FAILED, OFF), ClearPowerOff(OFF)),
-    ("then the lock of the failed one", facts(FAILED, LET_GO), DropLock()),
+    ("then nothing is left", facts(SUCCEEDED, BACK_ON, lock=Absent()), NothingLeft()),
+    ("after a failure the power-off request is cleared too", facts(FAILED, OFF), ClearPowerOff(OFF)),
+    ("then the lock of the failed remediation is released", facts(FAILED, LET_GO), DropLock()),
 ]
 
 HELD_UP: list[tuple[str, PowerFacts, Step]] = [
@@ -233,32 +239,32 @@ HELD_UP: list[tuple[str, PowerFacts, Step]] = [
     (
         "no host was found",
         facts(FRESH, host=Absent(), host_missing="no provider ID"),
-        Hold(host_holds.HostMissing("no provider ID")),
+        Hold(metal3_holds.HostMissing("no provider ID")),
     ),
     (
         "the Node names no boot",
         facts(FRESH, node=Present(replace(SILENT_NODE, boot_id=""))),
-        Hold(holds.BootUnknown("n1")),
+        Hold(remediation_status.BootUnknown("n1")),
     ),
     (
         "the clues disagree",
         facts(BOUND, identity=Mismatch("the system UUID", "a", "b"), in_phase_for=LATE),
-        Hold(host_holds.WrongHost("the system UUID", "a", "b")),
+        Hold(metal3_holds.WrongHost("the system UUID", "a", "b")),
     ),
     (
         "nothing ties it",
         facts(FRESH, identity=Unproven("no clue")),
-        Hold(host_holds.HostUnproven(H, "no clue")),
+        Hold(metal3_holds.HostIdentityUnproven(H, "no clue")),
     ),
     (
         "its Node is in another cluster",
         facts(FRESH, identity=NotHere("metal/m1", "n1")),
-        Hold(host_holds.NodeNotInCluster("metal/m1", "n1")),
+        Hold(metal3_holds.NodeNotInCluster("metal/m1", "n1")),
     ),
     (
         "another Node states the same",
         facts(FRESH, identity=SharedIdentity(("n1", "n2"))),
-        Hold(host_holds.NodesShareIdentity(H, ("n1", "n2"))),
+        Hold(metal3_holds.NodesShareIdentity(H, ("n1", "n2"))),
     ),
     (
         "the other Nodes cannot be read",
@@ -288,29 +294,29 @@ HELD_UP: list[tuple[str, PowerFacts, Step]] = [
     (
         "it is off by others",
         facts(BOUND, replace(LET_GO, held_by_others=("x",)), in_phase_for=LATE),
-        Hold(host_holds.OffByOthers(H, owner=False, holders=("x",))),
+        Hold(metal3_holds.OffByOthers(H, owner=False, holders=("x",))),
     ),
     (
-        "it is off by its owner's will",
+        "its owner switched it off",
         facts(BOUND, replace(LET_GO, online=False)),
-        Hold(host_holds.OffByOthers(H, owner=True, holders=())),
+        Hold(metal3_holds.OffByOthers(H, owner=True, holders=())),
     ),
     (
         "it is on, and its owner wants it off",
         facts(BOUND, replace(HOST, online=False, held_by_others=("x",))),
-        Hold(host_holds.OffByOthers(H, owner=True, holders=("x",))),
+        Hold(metal3_holds.OffByOthers(H, owner=True, holders=("x",))),
     ),
     ("its power cannot be seen", facts(BOUND, replace(HOST, paused=True), in_phase_for=LATE), Hold(PAUSED)),
     (
         "it has no status yet",
         facts(BOUND, replace(HOST, powered_on=None)),
-        Hold(host_holds.HostDoubtful(H, host_power.PowerUnreported())),
+        Hold(host_power.HostPowerUncertain(H, host_power.PowerUnreported())),
     ),
-    ("nobody asks any more", facts(BOUND, unasked="it is gone"), Hold(decide.NothingRequests("it is gone"))),
+    ("nobody asks any more", facts(BOUND, unasked="it is gone"), Hold(decide.NotRequested("it is gone"))),
     (
         "nobody asks any more, and it was to be held",
         facts(ASKED, unasked="it is gone"),
-        Hold(decide.NothingRequests("it is gone")),
+        Hold(decide.NotRequested("it is gone")),
     ),
     ("no policy", facts(BOUND, policy=Absent()), NO_POLICY),
     ("no policy before the hold", facts(ASKED, policy=Absent()), NO_POLICY),
@@ -324,7 +330,7 @@ HELD_UP: list[tuple[str, PowerFacts, Step]] = [
     (
         "the kubelet speaks although its host is off",
         facts(NOTED, OFF, lease=Present(RENEWED)),
-        GiveUp(SPOKE, permanent=True),
+        FailAttempt(SPOKE, permanent=True),
     ),
     (
         "the node is Ready although its host is off",
@@ -362,15 +368,19 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
     (
         "off without a date is another attempt",
         facts(ASKED.but(seen_on_version=""), OFF),
-        GiveUp(host_holds.OffUndated(H), permanent=False),
+        FailAttempt(host_power.OffTimeUncertain(H), permanent=False),
     ),
     (
         "let on, it is waited for",
         facts(ASKED.but(seen_on_version=""), LET_GO),
-        Hold(host_holds.OffByOthers(H, owner=False, holders=())),
+        Hold(metal3_holds.OffByOthers(H, owner=False, holders=())),
     ),
-    ("and seen on anew", facts(ASKED.but(seen_on_version=""), BACK_ON), WantOff("14", (EARLIER,))),
-    ("a hold that somebody took off is placed again", facts(ASKED, BACK_ON), WantOff("14", (EARLIER,))),
+    ("and seen on anew", facts(ASKED.but(seen_on_version=""), BACK_ON), PreparePowerOff("14", (EARLIER,))),
+    (
+        "a hold that somebody took off is placed again",
+        facts(ASKED, BACK_ON),
+        PreparePowerOff("14", (EARLIER,)),
+    ),
     (
         "a mark that has done its work goes",
         facts(NOTED, OFF, revocation="rem-1.54"),
@@ -380,7 +390,7 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
     (
         "evidence beside a mark was voided: somebody died before it was forgotten",
         facts(RELEASING, OFF, revocation=MARK),
-        ForgetEvidence(host_holds.OffUndated(H)),
+        ForgetEvidence(host_power.OffTimeUncertain(H)),
     ),
     (
         "paused since: evidence is voided on the Node first",
@@ -396,19 +406,23 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
     (
         "switched on by hand",
         facts(RELEASING, replace(OFF, powered_on=True), revocation=MARK),
-        ForgetEvidence(host_holds.HostOn(H)),
+        ForgetEvidence(host_power.HostOn(H)),
     ),
     (
         "our hold taken off, and on",
         facts(RELEASING, BACK_ON, revocation=MARK),
-        ForgetEvidence(host_holds.PowerOffRequestLost(H)),
+        ForgetEvidence(host_power.PowerOffRequestLost(H)),
     ),
     (
         "our hold taken off, still off",
         facts(RELEASING, LET_GO, revocation=MARK),
-        ForgetEvidence(host_holds.PowerOffRequestLost(H)),
+        ForgetEvidence(host_power.PowerOffRequestLost(H)),
     ),
-    ("touched since", facts(RELEASING, TOUCHED, revocation=MARK), ForgetEvidence(host_holds.OffUndated(H))),
+    (
+        "touched since",
+        facts(RELEASING, TOUCHED, revocation=MARK),
+        ForgetEvidence(host_power.OffTimeUncertain(H)),
+    ),
     (
         "the kubelet spoke since",
         facts(RELEASING, OFF, lease=Present(RENEWED), revocation=MARK),
@@ -417,7 +431,7 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
     (
         "the clues no longer agree",
         facts(RELEASING, OFF, identity=Unproven("gone"), revocation=MARK),
-        ForgetEvidence(host_holds.HostUnproven(H, "gone")),
+        ForgetEvidence(metal3_holds.HostIdentityUnproven(H, "gone")),
     ),
     (
         "the Lease could not be read for too long: what may be under way is stopped before power comes back",
@@ -428,12 +442,12 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
     (
         "and then it has failed",
         facts(ASKED, host=Absent()),
-        GiveUp(host_holds.HostGone(H), permanent=True),
+        FailAttempt(metal3_holds.HostGone(H), permanent=True),
     ),
     (
         "another took the host's name",
         facts(ASKED, replace(HOST, uid="host-2")),
-        GiveUp(host_holds.HostGone(H), permanent=True),
+        FailAttempt(metal3_holds.HostGone(H), permanent=True),
     ),
     (
         "paused while it was off, before anything was recorded: its date is forgotten",
@@ -443,37 +457,37 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
     (
         "detached: the same",
         facts(ASKED, DETACHED_OFF),
-        ForgetEvidence(host_holds.HostDoubtful(H, host_power.Detached())),
+        ForgetEvidence(host_power.HostPowerUncertain(H, host_power.Detached())),
     ),
     ("once is enough", facts(ASKED.but(seen_on_version=""), PAUSED_OFF), Hold(PAUSED)),
     (
         "its operator wrote since it was seen off",
         facts(NOTED, replace(OFF, last_updated="12:09")),
-        GiveUp(host_holds.OffUndated(H), permanent=False),
+        FailAttempt(host_power.OffTimeUncertain(H), permanent=False),
     ),
     (
         "alive under our taint: off at once",
         facts(LEAVING, OFF, node=Present(TAINTED_NODE), lease=Present(RENEWED)),
-        Untaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
+        RemoveTaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
     ),
     (
         "switched on under our taint: off at once",
         facts(LEAVING, HELD, node=Present(TAINTED_NODE)),
-        Untaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
+        RemoveTaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
     ),
     (
         "its host gone under our taint: off at once",
         facts(LEAVING, host=Absent(), node=Present(TAINTED_NODE)),
-        Untaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
+        RemoveTaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
     ),
     (
         "a new boot under our taint: off at once",
         facts(LEAVING, OFF, node=Present(replace(TAINTED_NODE, boot_id="boot-2"))),
-        Untaint(replace(TAINTED_NODE, boot_id="boot-2")),
+        RemoveTaint(replace(TAINTED_NODE, boot_id="boot-2")),
     ),
     ("a new boot before our taint needs none", facts(RELEASING, OFF, node=Present(NEW_BOOT)), MarkReleased()),
     (
-        "a Node that is gone has nothing to release",
+        "a deleted Node has nothing to release",
         facts(RELEASING, OFF, node=Absent(), left=GONE),
         MarkReleased(),
     ),
@@ -500,7 +514,7 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
     (
         "a Node that vanished before its host was off",
         facts(ASKED, HELD, node=Absent(), lease=Absent()),
-        Hold(host_holds.AwaitingOff(H, 300.0)),
+        Hold(metal3_holds.WaitingForPowerOff(H, 300.0)),
     ),
     ("and after it was", facts(NOTED, OFF, node=Absent(), lease=Absent(), left=GONE), MarkReleased()),
 ]
@@ -532,9 +546,9 @@ def test_a_deleted_one_without_our_finalizer_is_not_touched() -> None:
         facts(NOTED, OFF, lease=Unreadable("500"), in_phase_for=LATE),
     ],
 )
-def test_once_it_was_asked_for_no_wait_is_longer_than_a_power_off_may_take(world: PowerFacts) -> None:
+def test_after_the_request_no_wait_is_longer_than_a_power_off_may_take(world: PowerFacts) -> None:
     step = metal3_decide(world)
-    assert isinstance(step, GiveUp)
+    assert isinstance(step, FailAttempt)
     assert not step.permanent
     assert isinstance(metal3_decide(replace(world, in_phase_for=LATE - 1)), Hold)
 
@@ -542,7 +556,7 @@ def test_once_it_was_asked_for_no_wait_is_longer_than_a_power_off_may_take(world
 @pytest.mark.parametrize(
     "world", [facts(ASKED), facts(NOTED, OFF), facts(RELEASING, OFF)], ids=["asked", "off", "releasing"]
 )
-def test_whoever_is_under_way_is_not_stopped_by_others_that_are(world: PowerFacts) -> None:
+def test_a_remediation_in_progress_is_not_stopped_by_others_in_progress(world: PowerFacts) -> None:
     """Both began at once, or the limit was lowered: each sees one other, and the limit is one."""
     assert metal3_decide(replace(world, switch=switch(others=Present(1)), in_phase_for=86_400.0)) != Hold(
         guard_holds.TooManyAtOnce(1, 1)
@@ -565,24 +579,24 @@ def test_a_member_of_the_control_plane_is_switched_off_only_with_a_majority_left
 
 def test_a_node_that_is_back_on_a_new_boot_is_not_switched_off() -> None:
     assert not isinstance(
-        metal3_decide(facts(BOUND, node=Present(BACK))), RecordHostTarget | WantOff | RequestPowerOff
+        metal3_decide(facts(BOUND, node=Present(BACK))), RecordHostTarget | PreparePowerOff | RequestPowerOff
     )
 
 
-def test_an_error_about_an_earlier_wish_does_not_end_the_retries() -> None:
+def test_a_host_error_about_an_earlier_request_does_not_end_the_retries() -> None:
     in_error = replace(HOST, operational_status="error", error_type="power management error")
     world = facts(BOUND.but(retry_count=1), in_error, in_phase_for=86_400.0)
     assert not isinstance(metal3_decide(world), Hold)
 
 
-def test_the_pods_of_a_node_that_vanished_are_waited_for() -> None:
+def test_the_remediation_waits_for_the_pods_of_a_deleted_node() -> None:
     assert (
         metal3_decide(facts(RELEASING, OFF, node=Absent(), left=Present(RemainingWorkloads(2, 1))))
         != MarkReleased()
     )
 
 
-def test_a_node_that_names_no_boot_any_more_has_not_booted_anew() -> None:
+def test_a_node_without_a_boot_id_has_not_booted_again() -> None:
     nameless = replace(SILENT_NODE, boot_id="")
     assert metal3_decide(facts(RELEASING, OFF, node=Present(nameless))) != MarkReleased()
 

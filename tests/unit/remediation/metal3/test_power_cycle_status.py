@@ -6,15 +6,17 @@ import pytest
 
 from nodemend.api.meta import Condition, ConditionStatus, find
 from nodemend.api.metal3_remediation import Metal3RemediationPhase, Metal3RemediationStatus
+from nodemend.remediation import status as remediation_status
+from nodemend.remediation.metal3 import holds as metal3_holds
 from nodemend.remediation.metal3.model import (
-    BeginAgain,
-    GiveUp,
+    FailAttempt,
+    PreparePowerOff,
     RecordHostTarget,
-    RequestReplacement,
-    WantOff,
+    ReplaceMachine,
+    StartNextAttempt,
 )
 from nodemend.remediation.metal3.status import StatusStep, after, tells
-from nodemend.safety import holds, host_holds, host_power
+from nodemend.safety import holds, host_power
 from nodemend.safety.holds import Hold
 from nodemend.safety.lifecycle import (
     Close,
@@ -42,8 +44,8 @@ from tests.unit.remediation.metal3.power_worlds import (
 )
 
 NOW, LATER = "2026-01-01T12:00:00Z", "2026-01-01T12:05:00Z"
-FELL = host_holds.HostOn("metal3/h1")
-WAITED = host_holds.AwaitingOff("metal3/h1", 300.0)
+FELL = host_power.HostOn("metal3/h1")
+WAITED = metal3_holds.WaitingForPowerOff("metal3/h1", 300.0)
 
 
 def step(status: Metal3RemediationStatus, taken: StatusStep, now: str = NOW) -> Metal3RemediationStatus:
@@ -76,7 +78,7 @@ CHANGES: list[tuple[Metal3RemediationStatus, StatusStep, dict[str, Any]]] = [
     ),
     (
         BOUND.but(message="x"),
-        WantOff("10", (EARLIER,)),
+        PreparePowerOff("10", (EARLIER,)),
         {
             "phase": Metal3RemediationPhase.POWER_OFF,
             "seen_on_version": "10",
@@ -129,17 +131,17 @@ CHANGES: list[tuple[Metal3RemediationStatus, StatusStep, dict[str, Any]]] = [
     (RELEASING, ForgetEvidence(None), {"evidence": None, "seen_on_version": "", "message": ""}),
     (
         ASKED,
-        GiveUp(WAITED, permanent=False),
+        FailAttempt(WAITED, permanent=False),
         {"phase": Metal3RemediationPhase.BACKING_OFF, "retry_count": 1, "released": False},
     ),
     (
         ASKED.but(retry_count=3),
-        GiveUp(WAITED, permanent=True),
+        FailAttempt(WAITED, permanent=True),
         {"phase": Metal3RemediationPhase.FAILED, "retry_count": 4},
     ),
     (
         POWERING_ON.but(phase=Metal3RemediationPhase.BACKING_OFF, retry_count=2, message="x"),
-        BeginAgain(),
+        StartNextAttempt(),
         {
             "phase": Metal3RemediationPhase.PENDING,
             "retry_count": 2,
@@ -154,7 +156,7 @@ CHANGES: list[tuple[Metal3RemediationStatus, StatusStep, dict[str, Any]]] = [
     ),
     (
         POWERING_ON.but(retry_count=4, message="x"),
-        RequestReplacement(),
+        ReplaceMachine(),
         {"phase": Metal3RemediationPhase.DELETING_MACHINE, "retry_count": 4, "message": "", "released": True},
     ),
     (
@@ -184,10 +186,10 @@ def test_the_epoch_is_written_by_a_stamp_alone(before: Metal3RemediationStatus, 
     assert step(before, taken).epoch == before.epoch
 
 
-@pytest.mark.parametrize("taken", [Hold(FELL), GiveUp(FELL, permanent=False), ForgetEvidence(FELL)])
-def test_why_is_told_in_words_and_by_its_name(taken: StatusStep) -> None:
+@pytest.mark.parametrize("taken", [Hold(FELL), FailAttempt(FELL, permanent=False), ForgetEvidence(FELL)])
+def test_the_reason_is_reported_with_a_message_and_its_name(taken: StatusStep) -> None:
     status = step(RELEASING, taken)
-    assert status.message.startswith("metal3/h1 is on again")
+    assert status.message.startswith("metal3/h1 is on although")
     reported = find(status.conditions, "Processing")
     assert reported is not None
     assert (reported.reason, reported.message, reported.observed_generation) == ("HostOn", status.message, 4)
@@ -202,7 +204,7 @@ def test_evidence_that_is_forgotten_at_the_end_needs_no_reason() -> None:
     ("status", "expected"),
     [
         (
-            step(BOUND, WantOff("10", (EARLIER,))),
+            step(BOUND, PreparePowerOff("10", (EARLIER,))),
             {
                 "Processing": (ConditionStatus.TRUE, "InProgress"),
                 "Fenced": (ConditionStatus.FALSE, "WaitingForEvidence"),
@@ -214,39 +216,39 @@ def test_evidence_that_is_forgotten_at_the_end_needs_no_reason() -> None:
             step(ASKED, RecordEvidence(PROOF)),
             {
                 "Fenced": (ConditionStatus.TRUE, "PoweredOff"),
-                "WorkloadReleased": (ConditionStatus.FALSE, "Leaving"),
+                "WorkloadReleased": (ConditionStatus.FALSE, "WorkloadsLeaving"),
             },
         ),
         (
             step(RELEASING, MarkReleased()),
             {
-                "Fenced": (ConditionStatus.FALSE, "PowerGivenBack"),
-                "WorkloadReleased": (ConditionStatus.TRUE, "Gone"),
+                "Fenced": (ConditionStatus.FALSE, "PowerRestored"),
+                "WorkloadReleased": (ConditionStatus.TRUE, "WorkloadsGone"),
             },
         ),
         (
-            step(ASKED, GiveUp(WAITED, permanent=False)),
+            step(ASKED, FailAttempt(WAITED, permanent=False)),
             {
-                "Processing": (ConditionStatus.TRUE, "AwaitingOff"),
+                "Processing": (ConditionStatus.TRUE, "WaitingForPowerOff"),
                 "Succeeded": (ConditionStatus.UNKNOWN, "InProgress"),
             },
         ),
         (
-            step(ASKED, GiveUp(WAITED, permanent=True)),
+            step(ASKED, FailAttempt(WAITED, permanent=True)),
             {
-                "Processing": (ConditionStatus.FALSE, "AwaitingOff"),
-                "Succeeded": (ConditionStatus.FALSE, "AwaitingOff"),
+                "Processing": (ConditionStatus.FALSE, "WaitingForPowerOff"),
+                "Succeeded": (ConditionStatus.FALSE, "WaitingForPowerOff"),
             },
         ),
         (
-            step(BACKING_OFF, BeginAgain()),
+            step(BACKING_OFF, StartNextAttempt()),
             {
                 "Processing": (ConditionStatus.TRUE, "InProgress"),
                 "WorkloadReleased": (ConditionStatus.FALSE, "WaitingForEvidence"),
             },
         ),
         (
-            step(POWERING_ON, RequestReplacement()),
+            step(POWERING_ON, ReplaceMachine()),
             {
                 "Processing": (ConditionStatus.TRUE, "InProgress"),
                 "Succeeded": (ConditionStatus.UNKNOWN, "InProgress"),
@@ -281,8 +283,8 @@ def test_a_stamp_leaves_what_others_said() -> None:
     assert stamped.message == before.message
 
 
-def test_the_same_kind_of_hold_is_not_told_twice() -> None:
-    reported = step(ASKED, Hold(host_holds.AwaitingOff("metal3/h1", 300.0)))
+def test_the_same_kind_of_hold_is_not_reported_twice() -> None:
+    reported = step(ASKED, Hold(metal3_holds.WaitingForPowerOff("metal3/h1", 300.0)))
     assert tells(reported, Hold(WAITED))
     assert not tells(reported, Hold(holds.NodeReady("n1")))
     assert not tells(ASKED, Hold(WAITED))
@@ -290,23 +292,23 @@ def test_the_same_kind_of_hold_is_not_told_twice() -> None:
 
 def test_another_condition_of_that_reason_does_not_count() -> None:
     other = Condition(
-        type="Fenced", status=ConditionStatus.FALSE, reason="AwaitingOff", last_transition_time=NOW
+        type="Fenced", status=ConditionStatus.FALSE, reason="WaitingForPowerOff", last_transition_time=NOW
     )
     assert not tells(ASKED.but(conditions=(other,)), Hold(WAITED))
 
 
 @pytest.mark.parametrize("over", [SUCCEEDED, FAILED])
-def test_nothing_more_is_told_once_all_is_over(over: Metal3RemediationStatus) -> None:
+def test_nothing_is_reported_after_the_end(over: Metal3RemediationStatus) -> None:
     assert tells(over, Hold(WAITED))
 
 
-def test_another_doubt_about_the_host_is_told() -> None:
-    reported = step(ASKED, Hold(host_holds.HostDoubtful("metal3/h1", host_power.PausedHost())))
+def test_a_new_doubt_about_the_host_is_reported() -> None:
+    reported = step(ASKED, Hold(host_power.HostPowerUncertain("metal3/h1", host_power.PausedHost())))
     assert not tells(
-        reported, Hold(host_holds.HostDoubtful("metal3/h1", host_power.HostInError("error", "x")))
+        reported, Hold(host_power.HostPowerUncertain("metal3/h1", host_power.HostInError("error", "x")))
     )
 
 
 def test_a_host_that_may_run_again_is_not_called_fenced() -> None:
-    status = step(POWERING_ON, GiveUp(holds.NotBackYet("n1"), permanent=False))
+    status = step(POWERING_ON, FailAttempt(remediation_status.WaitingForNewBoot("n1"), permanent=False))
     assert condition(status, "Fenced")[0] is not ConditionStatus.TRUE

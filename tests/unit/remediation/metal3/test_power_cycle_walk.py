@@ -15,11 +15,11 @@ from nodemend.api.metal3_remediation import Metal3RemediationPhase, Metal3Remedi
 from nodemend.remediation.metal3.model import (
     AskOwner,
     ClearPowerOff,
-    GiveUp,
+    FailAttempt,
+    PreparePowerOff,
+    ReplaceMachine,
     RequestPowerOff,
-    RequestReplacement,
     Step,
-    WantOff,
 )
 from nodemend.safety.holds import Hold
 from nodemend.safety.lifecycle import (
@@ -30,7 +30,7 @@ from nodemend.safety.lifecycle import (
     NothingLeft,
     RecordEvidence,
     Release,
-    Untaint,
+    RemoveTaint,
 )
 from tests.unit.remediation.metal3.power_walk import Fault, World, Write, orphaned
 from tests.unit.safety.worlds import ACTING
@@ -92,20 +92,20 @@ def test_a_life() -> None:
     world = live(World())
     assert kinds(world) == [
         "AddFinalizer",
-        "Stamp",
+        "RecordEpoch",
         "RecordTarget",
         "TakeLock",
-        "WantOff",
-        "PlaceHold",
-        "NoteOff",
+        "PreparePowerOff",
+        "RequestPowerOff",
+        "RecordOff",
         "RecordEvidence",
         "Release",
-        "ReportLeft",
-        "ReportLeft",
+        "ReportRemaining",
+        "ReportRemaining",
         "MarkReleased",
-        "Untaint",
+        "RemoveTaint",
         "ForgetTaint",
-        "GiveBack",
+        "ClearPowerOff",
         "Close",
         "DropLock",
         "Done",
@@ -125,8 +125,8 @@ def test_a_life_without_a_node() -> None:
 def test_dead_hardware_gets_its_attempts_one_more_switch_off_and_is_handed_over_off() -> None:
     world = live(World(boots_well=False), stop=AskOwner)
     assert count(world, RequestPowerOff) == 1 + 3 + 1
-    assert count(world, GiveUp) == 1 + 3
-    assert count(world, RequestReplacement) == 1
+    assert count(world, FailAttempt) == 1 + 3
+    assert count(world, ReplaceMachine) == 1
     assert world.host is not None
     assert (world.power, world.host.held_by_us, world.host.marked_unhealthy) == (False, True, True)
     assert world.pods == 0
@@ -139,8 +139,8 @@ def test_without_retries_there_is_one_attempt() -> None:
 
 def test_a_machine_that_cannot_be_switched_off_is_never_handed_over_nor_released() -> None:
     world = live(World(obeys=False))
-    assert count(world, GiveUp) == 1 + 3
-    assert [count(world, kind) for kind in (RequestReplacement, RecordEvidence, Release)] == [0, 0, 0]
+    assert count(world, FailAttempt) == 1 + 3
+    assert [count(world, kind) for kind in (ReplaceMachine, RecordEvidence, Release)] == [0, 0, 0]
     assert world.status.phase is Metal3RemediationPhase.FAILED
     assert orphaned(world) == []
 
@@ -237,7 +237,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
 
 @pytest.mark.parametrize("deleted", [False, True], ids=["wanted", "deleted"])
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_whatever_happens_at_whichever_step(fault: Fault, deleted: bool) -> None:
+def test_any_single_failure_at_any_step(fault: Fault, deleted: bool) -> None:
     for at in range(STEPS_OF_A_LIFE):
         world = World()
         if not advance(world, at):
@@ -271,7 +271,7 @@ def test_two_things_one_after_the_other_while_it_is_off(fault: Fault, again: Fau
 
 
 @pytest.mark.parametrize("at", range(STEPS_OF_A_LIFE))
-def test_deleted_after_every_step_it_comes_to_its_safe_end(at: int) -> None:
+def test_a_deletion_after_any_step_reaches_its_safe_end(at: int) -> None:
     world = World()
     advance(world, at)
     world.delete()
@@ -353,7 +353,7 @@ def test_nor_does_it_when_the_remediation_is_deleted_meanwhile(at: int) -> None:
         assert orphaned(hold_back(at, later, change_leaders, deleted=True)) == [], f"{later} passes later"
 
 
-def test_a_host_held_by_others_too_is_told_and_ends() -> None:
+def test_a_host_held_by_others_too_is_reported_and_the_remediation_ends() -> None:
     world = World()
     advance(world, 6)
     others_hold(world)
@@ -365,7 +365,7 @@ def test_a_host_held_by_others_too_is_told_and_ends() -> None:
     assert not world.power
 
 
-def test_off_by_hand_is_not_taken_for_off_by_us() -> None:
+def test_a_manual_power_off_is_not_attributed_to_the_remediation() -> None:
     world = World()
     advance(world, 4)
     world.touch(online=False)
@@ -402,7 +402,7 @@ def test_what_happens_to_a_host_that_is_off_already_is_not_overlooked(fault: Fau
     assert orphaned(world) == []
 
 
-def test_a_boot_that_began_after_its_host_was_off_is_not_believed_to_be_off() -> None:
+def test_a_boot_that_began_after_the_power_off_voids_the_evidence() -> None:
     """It is powered on without its operator or Nodemend noticing; its kubelet renews its Lease, and falls
     silent.
     """
@@ -420,7 +420,7 @@ def test_a_boot_that_began_after_its_host_was_off_is_not_believed_to_be_off() ->
 
 def test_a_hold_under_way_cannot_land_when_it_is_over() -> None:
     """No controller would clear the request, and another controller may own the host by then."""
-    world = live(World(), stop=WantOff)
+    world = live(World(), stop=PreparePowerOff)
     write = world.think()
     assert isinstance(write.step, RequestPowerOff)
     world.deleting = True
@@ -450,7 +450,7 @@ def test_a_release_under_way_cannot_land_after_power_came_back_for_want_of_a_lea
     assert not world.node.taints
 
 
-def test_nor_because_an_earlier_mark_still_stood() -> None:
+def test_an_earlier_mark_on_the_host_does_not_count() -> None:
     world = live(World(), stop=RecordEvidence)
     pause(world)
     world.go_on()
@@ -474,7 +474,7 @@ def test_nor_after_the_host_went_away() -> None:
     assert not world.node.taints
 
 
-def test_nothing_is_released_on_evidence_that_was_voided_though_all_seems_well_again() -> None:
+def test_voided_evidence_releases_nothing_even_if_all_conditions_hold_again() -> None:
     world = live(World(), stop=RecordEvidence)
     pause(world)
     world.go_on()
@@ -485,7 +485,7 @@ def test_nothing_is_released_on_evidence_that_was_voided_though_all_seems_well_a
     assert orphaned(world) == []
 
 
-def test_a_detour_through_detached_between_two_looks_is_noticed() -> None:
+def test_a_detached_state_between_two_reads_is_detected() -> None:
     """It is off, and the guard holds its release.
 
     In between it is detached, powered on and attached again.
@@ -508,19 +508,19 @@ def test_power_is_not_cycled_without_end_nor_without_being_counted() -> None:
     assert count(world, RequestPowerOff) <= 1 + 3 + 1
 
 
-def test_a_node_that_spoke_again_while_its_workloads_leave_loses_no_more_of_them() -> None:
+def test_a_node_that_reports_again_during_the_release_loses_no_more_workloads() -> None:
     world = live(World(), stop=Release)
     switch_on_by_hand(world)
     world.go_on()
-    assert [one.contradicted for one in world.reported if isinstance(one, Untaint)] == [True]
+    assert [one.contradicted for one in world.reported if isinstance(one, RemoveTaint)] == [True]
     live(world)
     assert orphaned(world) == []
 
 
-def test_evidence_is_recorded_before_it_is_used_and_on_a_version_seen_on() -> None:
+def test_evidence_is_recorded_before_it_is_used_and_on_an_observed_version() -> None:
     reported = [type(step) for step in live(World()).reported]
     order = [
         reported.index(kind)
-        for kind in (WantOff, RequestPowerOff, RecordEvidence, Release, MarkReleased, ClearPowerOff)
+        for kind in (PreparePowerOff, RequestPowerOff, RecordEvidence, Release, MarkReleased, ClearPowerOff)
     ]
     assert order == sorted(order)

@@ -7,14 +7,14 @@ import pytest
 from nodemend.api.metal3_remediation import Metal3RemediationStatus, NodeBackup, TargetHost
 from nodemend.api.upstream_types import EventType
 from nodemend.remediation.metal3 import model as power
+from nodemend.remediation.metal3.holds import ActiveAfterRelease, NeverObservedOff, NoMachineReplacement
 from nodemend.safety import lifecycle as steps
 from nodemend.safety.guard import Allowed
 from nodemend.safety.holds import Hold
-from nodemend.safety.host_holds import HostOn, KubeletActiveAfterRelease, NeverSeenOff, NoReplacement
+from nodemend.safety.host_power import HostOn
 from nodemend.safety.power_off import SeenOff
 from nodemend.safety.release import ReleaseTicket, open_gate
 from simulation.scheduler import EPOCH, Scheduler
-from tests.unit.remediation.metal3.power_telling import RecordedEvents
 from tests.unit.remediation.metal3.power_worlds import (
     ASKED,
     FAILED,
@@ -27,9 +27,10 @@ from tests.unit.remediation.metal3.power_worlds import (
     SUCCEEDED,
     remediation,
 )
+from tests.unit.remediation.metal3.recorded_power_events import RecordedEvents
 from tests.unit.safety.worlds import SILENT_NODE
 
-SLOW, NO_REPLACEMENT = NeverSeenOff("metal3/h1", 300.0), NoReplacement("it has no Machine")
+SLOW, NO_REPLACEMENT = NeverObservedOff("metal3/h1", 300.0), NoMachineReplacement("it has no Machine")
 KEPT = NodeBackup(labels={"rack": "b"}, unschedulable=True)
 HELD_HOST = TargetHost(namespace="metal3", name="h1", uid="host-1")
 W, N = EventType.WARNING, EventType.NORMAL
@@ -47,7 +48,7 @@ def ticket() -> ReleaseTicket:
 
 
 LOUD: tuple[tuple[power.Step, str, EventType, str], ...] = (
-    (power.RequestPowerOff(HOST), "PowerOffRequested", W, "metal3/h1 is to be switched off."),
+    (power.RequestPowerOff(HOST), "PowerOffRequested", W, "metal3/h1 must be powered off."),
     (
         steps.RecordEvidence(PROOF),
         "PowerOffConfirmed",
@@ -70,37 +71,47 @@ LOUD: tuple[tuple[power.Step, str, EventType, str], ...] = (
         power.Restore(SILENT_NODE, KEPT),
         "NodeRestored",
         N,
-        "The Node n1 is there again, and gets back: rack, its cordon.",
+        "The Node n1 exists again, and Nodemend restores: rack, its cordon.",
     ),
     (steps.MarkReleased(), "WorkloadsReleased", N, "The pods and volumes of n1 are gone from it."),
-    (steps.Untaint(SILENT_NODE), "OutOfServiceTaintRemoved", N, "n1 is marked out of service no longer."),
+    (steps.RemoveTaint(SILENT_NODE), "OutOfServiceTaintRemoved", N, "n1 is marked out of service no longer."),
     (
-        steps.Untaint(SILENT_NODE, contradicted=True),
+        steps.RemoveTaint(SILENT_NODE, contradicted=True),
         "NodeContradictedEvidence",
         W,
-        "n1 may be running, although its host was seen off. Its workloads may run twice.",
+        "n1 may be running although its host was observed off. Its workloads may run twice.",
     ),
-    (steps.ForgetEvidence(HostOn("metal3/h1")), "EvidenceVoided", W, str(HostOn("metal3/h1").explain())),
-    (power.ClearPowerOff(HOST), "PowerOnRequested", N, "Our hold on metal3/h1 is gone: it may go on."),
+    (steps.ForgetEvidence(HostOn("metal3/h1")), "EvidenceRevoked", W, str(HostOn("metal3/h1").explain())),
     (
-        power.GiveUp(SLOW, permanent=False),
+        power.ClearPowerOff(HOST),
+        "PowerOnRequested",
+        N,
+        "The power-off request on metal3/h1 is cleared: it may power on.",
+    ),
+    (
+        power.FailAttempt(SLOW, permanent=False),
         "PowerCycleFailed",
         W,
         f"{SLOW.explain()} It is tried again.",
     ),
-    (power.GiveUp(NO_REPLACEMENT, permanent=True), "RemediationFailed", W, str(NO_REPLACEMENT.explain())),
+    (
+        power.FailAttempt(NO_REPLACEMENT, permanent=True),
+        "RemediationFailed",
+        W,
+        str(NO_REPLACEMENT.explain()),
+    ),
     (power.MarkHost(HOST), "HostMarkedUnhealthy", W, "metal3/h1 is not picked for another machine."),
     (
         power.AskOwner(),
-        "MachineHandedOver",
+        "MachineReplacementRequested",
         W,
-        "Power cycles did not help: the machine's owner is asked to replace it.",
+        "Power cycles did not help: Nodemend requests a replacement from the Machine's owner.",
     ),
     (steps.Close(node_gone=False), "RemediationSucceeded", N, "n1 is back on a new boot."),
     (steps.DropFinalizer(), "RemediationStopped", N, "Deleted, and ended at its safe point."),
     (
         steps.DropFinalizer("metal3/h1"),
-        "PowerNotBack",
+        "PowerNotRestored",
         W,
         "Deleted, and ended at its safe point; metal3/h1 has not come back on.",
     ),
@@ -110,8 +121,8 @@ QUIET: tuple[power.Step, ...] = (
     steps.RecordEpoch(),
     power.RecordHostTarget("n1", "uid-1", "boot-1", HELD_HOST),
     steps.TakeLock(),
-    power.WantOff("10", ()),
-    power.NoteOff(SEEN),
+    power.PreparePowerOff("10", ()),
+    power.RecordOff(SEEN),
     power.RevokePowerOff(HOST),
     power.ClearRevokedPowerOff(HOST),
     power.BackUp(KEPT),
@@ -121,15 +132,15 @@ QUIET: tuple[power.Step, ...] = (
     steps.RevokeRelease(SILENT_NODE, "mark"),
     steps.ForgetEvidence(None),
     steps.ClearRevocation(SILENT_NODE),
-    power.BeginAgain(),
-    power.RequestReplacement(),
+    power.StartNextAttempt(),
+    power.ReplaceMachine(),
     steps.DropLock(),
     steps.NothingLeft(),
 )
 
 
 @pytest.mark.parametrize(("step", "reason", "type_", "note"), LOUD, ids=lambda case: type(case).__name__)
-def test_what_people_should_hear_is_an_event_on_the_node(
+def test_important_changes_are_events_on_the_node(
     reported: RecordedEvents, step: power.Step, reason: str, type_: EventType, note: str
 ) -> None:
     reported.recorder.took(remediation(RELEASING), step)
@@ -152,7 +163,7 @@ def test_what_is_only_housekeeping_is_logged_and_counted(reported: RecordedEvent
 
 
 @pytest.mark.parametrize("over", [SUCCEEDED, FAILED], ids=["succeeded", "failed"])
-def test_the_end_of_one_that_is_over_is_no_news(
+def test_an_ended_remediation_causes_no_second_event(
     reported: RecordedEvents, over: Metal3RemediationStatus
 ) -> None:
     reported.recorder.took(remediation(over), steps.DropFinalizer())
@@ -168,20 +179,20 @@ def test_every_kind_of_step_is_tried_here() -> None:
 
 def test_a_hold_is_shown_until_a_step_ends_it(reported: RecordedEvents) -> None:
     reported.recorder.held(remediation(ASKED), Hold(SLOW))
-    labels = {"kind": "Metal3Remediation", "namespace": "metal3", "name": "n1", "reason": "NeverSeenOff"}
+    labels = {"kind": "Metal3Remediation", "namespace": "metal3", "name": "n1", "reason": "NeverObservedOff"}
     labels["released"] = "no"
     since = "remediation_held_since_timestamp_seconds"
     assert reported.value(since, **labels) == EPOCH.timestamp()
 
     reported.recorder.took(remediation(ASKED), steps.RecordEpoch())
     assert reported.value(since, **labels) == EPOCH.timestamp()
-    reported.recorder.took(remediation(ASKED), power.NoteOff(SEEN))
+    reported.recorder.took(remediation(ASKED), power.RecordOff(SEEN))
     assert reported.value(since, **labels) is None
 
 
 @pytest.mark.attack("U3")
-def test_a_host_that_was_not_the_nodes_own_is_told_when_it_is_given_up(reported: RecordedEvents) -> None:
-    spoke = KubeletActiveAfterRelease("metal/h1", "boot boot-1, by a new Node")
-    reported.recorder.took(remediation(POWERING_ON), power.GiveUp(spoke, permanent=True))
+def test_a_host_of_another_node_is_reported_when_it_is_released(reported: RecordedEvents) -> None:
+    spoke = ActiveAfterRelease("metal/h1", "boot boot-1, by a new Node")
+    reported.recorder.took(remediation(POWERING_ON), power.FailAttempt(spoke, permanent=True))
 
     assert [event.reason for event in reported.events] == ["NodeContradictedEvidence", "RemediationFailed"]

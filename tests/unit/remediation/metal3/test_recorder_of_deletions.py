@@ -9,8 +9,8 @@ from nodemend.remediation.metal3.decide import decide
 from nodemend.remediation.metal3.model import BackUp, DeleteNode, ForgetBackup, PowerFacts, Restore, Step
 from nodemend.safety.lifecycle import DropFinalizer
 from simulation.scheduler import Scheduler
-from tests.unit.remediation.metal3.power_telling import RecordedEvents
 from tests.unit.remediation.metal3.power_worlds import POWERING_ON, remediation
+from tests.unit.remediation.metal3.recorded_power_events import RecordedEvents
 from tests.unit.remediation.metal3.test_node_deletion import KEEPING, KEPT, NEW_NODE, deleting_node
 
 STATUS = POWERING_ON.but(backup=KEPT)
@@ -43,13 +43,13 @@ def the_deletion() -> Step:
             Restore(NEW_NODE, KEPT),
             EventType.NORMAL,
             "NodeRestored",
-            "The Node n1 is there again, and gets back: rack, team.",
+            "The Node n1 exists again, and Nodemend restores: rack, team.",
         ),
         (
             ForgetBackup("no right"),
             EventType.WARNING,
             "NodeNotRestored",
-            "The Node n1 did not get back what it had (no right): rack, team.",
+            "Nodemend could not restore the metadata of Node n1 (no right): rack, team.",
         ),
         (
             DropFinalizer(lost=("rack", "team")),
@@ -65,7 +65,7 @@ def the_deletion() -> Step:
         ),
     ],
 )
-def test_told(step: Step, type_: EventType, reason: str, note: str) -> None:
+def test_the_reported_text_and_event(step: Step, type_: EventType, reason: str, note: str) -> None:
     [event] = heard(step)
     assert (event.type, event.reason, event.note) == (type_, reason, note)
 

@@ -36,7 +36,7 @@ def test_a_node_that_is_cut_off_resets_itself_and_is_released_by_time(world: Fen
     assert all(map(world.runs_elsewhere, bound))
     assert not world.out_of_service
     assert world.marker is None
-    assert world.why == "NotBackYet"
+    assert world.why == "WaitingForNewBoot"
 
 
 @pytest.mark.attack("K5")
@@ -55,8 +55,11 @@ def test_a_clock_that_is_slewed_makes_no_proof_shorter(world: FencingWorld, slew
     assert took >= 72.0
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S9")
-def test_a_kubelet_that_claims_to_be_silent_for_years_is_waited_for_some_minutes(world: FencingWorld) -> None:
+def test_a_kubelet_that_claims_years_of_silence_still_delays_the_release_some_minutes(
+    world: FencingWorld,
+) -> None:
     """The kubelet writes its own Lease.
 
     A remediation that never ends would hold its concurrency slot forever.
@@ -69,7 +72,7 @@ def test_a_kubelet_that_claims_to_be_silent_for_years_is_waited_for_some_minutes
     world.run_until(lambda: "evidence" in world.status, LONGEST_LEASE_SECONDS + 120.0)
 
 
-def test_when_it_comes_back_its_gate_opens_and_all_is_over(world: FencingWorld) -> None:
+def test_after_its_return_the_gate_opens_and_the_remediation_ends(world: FencingWorld) -> None:
     world.cut_off()
     world.ask()
     world.run_until(lambda: world.status.get("released", False) and world.marker is None, 200.0)
@@ -80,7 +83,7 @@ def test_when_it_comes_back_its_gate_opens_and_all_is_over(world: FencingWorld) 
     assert world.sick.machine.kubelet_works
 
 
-def test_a_node_that_hears_of_it_resets_itself_at_once_and_its_new_boot_is_the_evidence(
+def test_a_node_that_sees_its_marker_resets_at_once_and_its_new_boot_is_the_evidence(
     world: FencingWorld,
 ) -> None:
     world.ask()
@@ -108,6 +111,7 @@ def test_a_gate_stays_closed_as_long_as_the_marker_is_on(world: FencingWorld) ->
         world.run(0.5)
 
 
+@pytest.mark.slow
 def test_nothing_is_released_while_half_of_its_peers_are_cut_off_too(world: FencingWorld) -> None:
     world.cut_off()
     for name in ("node-2", "node-3"):
@@ -117,10 +121,11 @@ def test_nothing_is_released_while_half_of_its_peers_are_cut_off_too(world: Fenc
     world.run(300.0)
 
     assert "evidence" not in world.status
-    assert world.why == "Proving"
+    assert world.why == "AccumulatingProof"
 
 
-def test_without_a_gate_time_proves_nothing_unless_somebody_accepts_that() -> None:
+@pytest.mark.slow
+def test_without_a_gate_time_proves_nothing_unless_the_policy_accepts_that() -> None:
     world = FencingWorld("no gate", gated=False)
     world.cut_off()
     world.ask()
@@ -162,7 +167,7 @@ def test_withdrawn_before_there_is_evidence_it_leaves_nothing_behind(world: Fenc
     assert not world.out_of_service
 
 
-def test_another_leader_goes_on_with_what_was_proven(world: FencingWorld) -> None:
+def test_another_leader_continues_with_the_proven_seconds(world: FencingWorld) -> None:
     world.cut_off()
     world.ask()
     world.run_until(lambda: world.marker is not None, 5.0)
@@ -177,15 +182,18 @@ def test_another_leader_goes_on_with_what_was_proven(world: FencingWorld) -> Non
     assert took < 72.0
 
 
-def test_a_node_that_was_never_marked_speaks_on(world: FencingWorld) -> None:
+def test_an_unmarked_node_continues_to_renew(world: FencingWorld) -> None:
     world.run(300.0)
 
     assert all(member.resets == 0 for member in world.rack.members.values())
     assert world.node["metadata"]["name"] == SICK
 
 
+@pytest.mark.slow
 @pytest.mark.attack("K6")
-def test_after_a_remediation_is_abandoned_the_gate_stays_closed_under_our_taint(world: FencingWorld) -> None:
+def test_after_an_abandoned_remediation_the_gate_stays_closed_under_nodemend_s_taint(
+    world: FencingWorld,
+) -> None:
     world.cut_off()
     world.ask()
     world.run_until(lambda: world.out_of_service, 120.0)

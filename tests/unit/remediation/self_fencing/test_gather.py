@@ -16,7 +16,6 @@ from nodemend.kube.ports import Stream
 from nodemend.kube.reflector import ReflectorTimings
 from nodemend.kube.request import Request
 from nodemend.records.live_reads import LiveReader
-from nodemend.remediation.cluster_view import ClusterView
 from nodemend.remediation.concurrency import ConcurrencyTracker
 from nodemend.remediation.node_state import NodeReader
 from nodemend.remediation.self_fencing.controller import (
@@ -25,7 +24,7 @@ from nodemend.remediation.self_fencing.controller import (
     SelfFencingInputReader,
     SelfFencingInputs,
 )
-from nodemend.remediation.switch_guard import RemediatorGuard
+from nodemend.remediation.switch_guard import ClusterView, RemediatorGuard
 from nodemend.safety.lifecycle import LeaderTerm
 from simulation.processes import HostClock, SimulatedProcess
 from tests.unit.remediation.self_fencing.fencing_world import FencingWorld
@@ -107,7 +106,7 @@ def place() -> Iterator[Place]:
     found.world.close()
 
 
-def test_the_first_look_after_a_marker_asks_all_peers_also_those_whom_another_has_just_asked(
+def test_the_first_round_after_a_marker_asks_all_peers_even_recently_asked_ones(
     place: Place,
 ) -> None:
     place.mark(LOST[0])
@@ -151,7 +150,7 @@ def test_what_has_passed_is_counted_by_the_slower_clock(place: Place, slewed: fl
     assert place.gather(LOST[0], "1").facts.passed <= 20.1 * min(1.0, slewed)
 
 
-def test_seconds_that_we_have_counted_ourselves_are_not_counted_again(place: Place) -> None:
+def test_seconds_that_are_already_counted_are_not_counted_again(place: Place) -> None:
     place.mark(LOST[0])
     place.gather(LOST[0], "1")
     place.world.run(20.0)

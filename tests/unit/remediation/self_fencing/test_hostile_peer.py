@@ -40,6 +40,7 @@ def report_from_now_on(world: FencingWorld, node: str, change: dict[str, Any]) -
     world.run(10)
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S9")
 @pytest.mark.parametrize(
     "change",
@@ -74,13 +75,14 @@ def test_the_remediation_of_a_node_with_a_nonsensical_report_is_held_with_words(
     world.ask()
     world.run(60)
 
-    assert world.why == "AgentUnread"
+    assert world.why == "AgentReportInvalid"
     assert "`$.acknowledged`" in world.status["message"]
     assert "evidence" not in world.status
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S1")
-def test_a_node_with_a_nonsensical_report_is_proposed_to_nobody(world: FencingWorld) -> None:
+def test_a_node_with_a_nonsensical_report_is_proposed_to_no_peer(world: FencingWorld) -> None:
     report_from_now_on(world, HOSTILE, {"address": "[]@"})
     world.run(400)
 

@@ -60,8 +60,9 @@ def world(seed: str, **policy: Any) -> Iterator[Marked]:
         made.close()
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
-def test_nodes_that_are_well_are_not_marked() -> None:
+def test_healthy_nodes_are_not_marked() -> None:
     with world("well") as here:
         here.ask_as_a_stranger(*SICK)
         here.run(300.0)
@@ -69,6 +70,7 @@ def test_nodes_that_are_well_are_not_marked() -> None:
         assert "node-1 is Ready" in here.why_not("node-1")
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
 def test_nothing_is_marked_in_a_storm() -> None:
     with world("storm", maxUnhealthy="30%") as here:
@@ -78,6 +80,7 @@ def test_nothing_is_marked_in_a_storm() -> None:
         assert "3 of 10" in here.why_not("node-1")
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
 def test_a_share_of_all_nodes_is_the_most_at_once() -> None:
     with world("share", maxConcurrentPercent=10) as here:
@@ -88,8 +91,9 @@ def test_a_share_of_all_nodes_is_the_most_at_once() -> None:
         assert len(here.placed) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
-def test_two_are_not_begun_within_the_interval() -> None:
+def test_two_remediations_do_not_start_within_the_interval() -> None:
     with world("pace", minInterval="45s") as here:
         here.lose_and_ask(*SICK)
         here.run(200.0)
@@ -98,8 +102,9 @@ def test_two_are_not_begun_within_the_interval() -> None:
         assert all(44.0 <= later - earlier <= 46.5 for earlier, later in pairwise(times))
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
-def test_in_one_failure_domain_no_more_are_at_work_than_it_allows() -> None:
+def test_a_failure_domain_never_has_more_active_remediations_than_it_allows() -> None:
     zone = "topology.kubernetes.io/zone"
     with world("domain", failureDomains={"key": zone, "maxUnhealthy": "100%", "maxConcurrent": 1}) as here:
         for number, node in enumerate(here.world.machines):
@@ -111,8 +116,9 @@ def test_in_one_failure_domain_no_more_are_at_work_than_it_allows() -> None:
         assert "node-3" in here.placed
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
-def test_a_drill_resets_a_node_that_is_well_and_heeds_every_limit() -> None:
+def test_a_drill_resets_a_healthy_node_and_respects_every_limit() -> None:
     drill = {"annotations": {well_known.DRILL: "admin"}}
     with world("drill", maxUnhealthy=1) as here:
         here.ask_as_a_stranger("node-1", **drill)

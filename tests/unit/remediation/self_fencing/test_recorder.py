@@ -10,17 +10,17 @@ from nodemend.api.self_remediation import SelfRemediationPhase
 from nodemend.kube.events import EventRecord
 from nodemend.remediation.self_fencing.controller import SelfRecorder, SelfRemediationRecorder
 from nodemend.remediation.self_fencing.decide import (
-    BeginFencing,
-    NoteProgress,
     PlaceMarker,
+    RecordProgress,
     RecordProof,
+    RemoveMarker,
+    StartFencing,
     Step,
-    TakeMarkerOff,
 )
+from nodemend.remediation.self_fencing.holds import AccumulatingProof, ProofContradicted
 from nodemend.safety import lifecycle as steps
 from nodemend.safety.holds import Hold
 from nodemend.safety.release import ReleaseTicket
-from nodemend.safety.self_fencing_holds import AccumulatingProof, ProofContradicted
 from nodemend.safety.time_proof import Progress
 from nodemend.telemetry.logging import LogForm, LogLevel, LogStream, open_log
 from nodemend.telemetry.metrics import Metrics
@@ -60,22 +60,26 @@ class RecordedEvents:
 @pytest.mark.parametrize(
     ("step", "reason", "says"),
     [
-        (PlaceMarker(UNMARKED, MARKER), "SelfFencingAsked", "Boot boot-1 of node-7 is to end"),
-        (RecordProof(PROGRESS, BY_TIME), "BootProvenOver", "Boot boot-1 of node-7 is over, by its watchdog"),
-        (steps.RecordEvidence(BY_NEW_BOOT), "NewBootSeen", "is over, by its agent"),
-        (TakeMarkerOff(MARKED), "MarkerTakenOff", "The boot gate of node-7 may open"),
+        (PlaceMarker(UNMARKED, MARKER), "SelfFencingRequested", "Boot boot-1 of node-7 must end"),
+        (RecordProof(PROGRESS, BY_TIME), "BootEndProven", "Boot boot-1 of node-7 is over, by its watchdog"),
+        (steps.RecordEvidence(BY_NEW_BOOT), "NewBootObserved", "is over, by its agent"),
+        (RemoveMarker(MARKED), "MarkerRemoved", "The boot gate of node-7 may open"),
         (steps.Release(TICKET), "ReleaseStarted", "released, on evidence E4"),
         (steps.MarkReleased(), "WorkloadsReleased", "Nothing of the boot that is over is left on node-7"),
-        (steps.ForgetEvidence(ProofContradicted("boot-1")), "EvidenceVoided", "spoke after it was proven"),
-        (steps.Untaint(SILENT_NODE, contradicted=True), "NodeContradictedEvidence", "may run twice"),
-        (steps.Untaint(SILENT_NODE), "OutOfServiceTaintRemoved", "out of service no longer"),
+        (
+            steps.ForgetEvidence(ProofContradicted("boot-1")),
+            "EvidenceRevoked",
+            "was alive after it was proven",
+        ),
+        (steps.RemoveTaint(SILENT_NODE, contradicted=True), "NodeContradictedEvidence", "may run twice"),
+        (steps.RemoveTaint(SILENT_NODE), "OutOfServiceTaintRemoved", "out of service no longer"),
         (steps.Close(node_gone=False), "RemediationSucceeded", "node-7 is back on a new boot"),
         (steps.Close(node_gone=True), "RemediationSucceeded", "The Node node-7 is gone"),
         (steps.DropFinalizer(), "RemediationStopped", "ended at its safe point"),
     ],
     ids=lambda one: type(one).__name__,
 )
-def test_what_matters_is_told_on_the_node(step: Step, reason: str, says: str) -> None:
+def test_important_changes_are_events_on_the_node(step: Step, reason: str, says: str) -> None:
     reported = RecordedEvents()
 
     reported.recorder.took(remediation(NOTED.but(node_name="node-7")), step)
@@ -87,7 +91,7 @@ def test_what_matters_is_told_on_the_node(step: Step, reason: str, says: str) ->
 
 
 @pytest.mark.parametrize(
-    "step", [steps.RecordEpoch(), BeginFencing(), NoteProgress(PROGRESS), steps.ForgetTaint()]
+    "step", [steps.RecordEpoch(), StartFencing(), RecordProgress(PROGRESS), steps.ForgetTaint()]
 )
 def test_the_rest_is_not(step: Step) -> None:
     reported = RecordedEvents()
@@ -107,20 +111,20 @@ def test_an_end_that_came_after_its_success_is_no_stop() -> None:
     assert reported.events == []
 
 
-def test_a_hold_is_told_and_progress_does_not_end_it() -> None:
+def test_a_hold_is_reported_and_progress_does_not_end_it() -> None:
     reported = RecordedEvents()
     held = Hold(AccumulatingProof(10, 72, 4, 4))
     labels = {
         "kind": "SelfRemediation",
         "namespace": "nodemend-system",
         "name": "n1",
-        "reason": "Proving",
+        "reason": "AccumulatingProof",
         "released": "no",
     }
     name = "nodemend_remediation_held_since_timestamp_seconds"
 
     reported.recorder.held(remediation(NOTED), held)
-    reported.recorder.took(remediation(NOTED), NoteProgress(PROGRESS))
+    reported.recorder.took(remediation(NOTED), RecordProgress(PROGRESS))
 
     assert [event.reason for event in reported.events] == ["RemediationHeld"]
     assert reported.registry.get_sample_value(name, labels) is not None

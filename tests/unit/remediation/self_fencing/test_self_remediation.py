@@ -12,27 +12,36 @@ from nodemend.api.remediation_policy import Mode
 from nodemend.api.self_remediation import SelfRemediationPhase, SelfRemediationStatus, Weakness
 from nodemend.remediation.self_fencing.decide import (
     NOTED_EVERY,
-    BeginFencing,
-    NoteMarker,
-    NoteProgress,
     PlaceMarker,
+    RecordMarker,
+    RecordProgress,
     RecordProof,
+    RemoveMarker,
+    StartFencing,
     Step,
-    TakeMarkerOff,
     decide,
 )
+from nodemend.remediation.self_fencing.holds import (
+    AccumulatingProof,
+    AgentReportForOther,
+    AgentReportInvalid,
+    BootGateUnreported,
+    NoAgent,
+    NoNode,
+    NoUsableWatchdog,
+    ProofContradicted,
+)
+from nodemend.remediation.status import BootUnknown, WaitingForNewBoot
 from nodemend.safety.facts import Absent, LeaseFacts, Present, Unreadable
 from nodemend.safety.guard import ControlPlane
 from nodemend.safety.guard_holds import DryRun, OtherRemediation, QuorumAtRisk, TooManyAtOnce
 from nodemend.safety.holds import (
-    BootUnknown,
     CannotRead,
     Hold,
     KubeletActive,
     LeadershipLost,
     NodeReady,
     NoKubeletLease,
-    NotBackYet,
     TaintedByAnother,
     WorkloadsLeaving,
 )
@@ -51,24 +60,13 @@ from nodemend.safety.lifecycle import (
     RecordTarget,
     Release,
     RemainingWorkloads,
+    RemoveTaint,
     ReportRemaining,
     RevokeRelease,
     TakeLock,
-    Untaint,
 )
 from nodemend.safety.release import ReleaseTicket
-from nodemend.safety.self_fencing_holds import (
-    AccumulatingProof,
-    AgentElsewhere,
-    AgentUnread,
-    BootGateUnreported,
-    NoAgent,
-    NoNode,
-    NothingResets,
-    NoTimeProof,
-    ProofContradicted,
-)
-from nodemend.safety.time_proof import AgentFacts
+from nodemend.safety.time_proof import AgentFacts, NoTimeProof
 from tests.unit.remediation.self_fencing.fencing_worlds import (
     BACK,
     BY_NEW_BOOT,
@@ -122,36 +120,36 @@ def watched(by: WatchdogReport) -> Present[AgentFacts]:
         (PENDING.but(boot_id="boot-0"), {}, RecordTarget("uid-1", "boot-1", "n1", BOARD)),
         (PENDING, {"lock": Absent()}, TakeLock()),
         (PENDING, {"lock": Present(LockHolder(ours=False, holder="x"))}, Hold(OtherRemediation("x"))),
-        (PENDING, {}, BeginFencing()),
+        (PENDING, {}, StartFencing()),
         # Nothing starts if it is unknown what will reset the node, or if nothing will.
         (PENDING, {"agent": Absent()}, Hold(NoAgent("n1"))),
         (PENDING, {"agent": Unreadable("500")}, Hold(CannotRead("the agent's Lease", "500"))),
         (
             PENDING,
             {"agent": Present(AgentFacts("l", "1", None, None, "odd"))},
-            Hold(AgentUnread("n1", "odd")),
+            Hold(AgentReportInvalid("n1", "odd")),
         ),
         (
             PENDING,
             {"agent": Present(replace(UNMARKED, report=REPORT.but(node_uid="uid-0")))},
-            Hold(AgentElsewhere("node", "uid-0", "uid-1")),
+            Hold(AgentReportForOther("node", "uid-0", "uid-1")),
         ),
         (
             PENDING,
             {"agent": Present(replace(UNMARKED, report=NEW_BOOT))},
-            Hold(AgentElsewhere("boot", "boot-2", "boot-1")),
+            Hold(AgentReportForOther("boot", "boot-2", "boot-1")),
         ),
         (
             PENDING,
             {"agent": watched(WatchdogReport(class_="none"))},
-            Hold(NothingResets("n1", "it reports none")),
+            Hold(NoUsableWatchdog("n1", "it reports none")),
         ),
         (
             PENDING,
             {"agent": watched(WatchdogReport(class_="none", why="no device"))},
-            Hold(NothingResets("n1", "no device")),
+            Hold(NoUsableWatchdog("n1", "no device")),
         ),
-        (PENDING, {"agent": watched(WatchdogReport(class_="hardware", effective=1.0))}, BeginFencing()),
+        (PENDING, {"agent": watched(WatchdogReport(class_="hardware", effective=1.0))}, StartFencing()),
         (PENDING, {"node": Present(replace(SILENT_NODE, boot_id=""))}, Hold(BootUnknown("n1"))),
         (PENDING, {"node": Unreadable("500")}, Hold(CannotRead("the Node", "500"))),
         # The guard.
@@ -186,7 +184,7 @@ HELD_BACK = NEW_BOOT.but(held_back="it has reset itself 3 times")
         # The boot that the Node names has ended, and a write to exactly this version opens the new boot's
         # gate.
         (STATUS(epoch=7), {"agent": Present(replace(UNMARKED, report=HELD_BACK))}, RECORDED),
-        (PENDING, {"agent": Present(replace(UNMARKED, report=HELD_BACK))}, BeginFencing()),
+        (PENDING, {"agent": Present(replace(UNMARKED, report=HELD_BACK))}, StartFencing()),
         (
             FENCING,
             {"agent": Present(replace(UNMARKED, report=HELD_BACK))},
@@ -201,7 +199,7 @@ HELD_BACK = NEW_BOOT.but(held_back="it has reset itself 3 times")
         (
             FENCING,
             {"agent": Present(replace(UNMARKED, report=NEW_BOOT))},
-            Hold(AgentElsewhere("boot", "boot-2", "boot-1")),
+            Hold(AgentReportForOther("boot", "boot-2", "boot-1")),
         ),
     ],
 )
@@ -241,13 +239,13 @@ def test_the_marker_of_a_drill_says_so() -> None:
             {"agent": Present(replace(UNMARKED, marker=MARKER.but(remediation_uid="rem-0")))},
             PlaceMarker(replace(UNMARKED, marker=MARKER.but(remediation_uid="rem-0")), MARKER),
         ),
-        (FENCING, {"agent": Present(MARKED)}, NoteMarker(MARKED)),
+        (FENCING, {"agent": Present(MARKED)}, RecordMarker(MARKED)),
         (
             NOTED,
             {"agent": Present(replace(MARKED, version="99"))},
-            NoteMarker(replace(MARKED, version="99")),
+            RecordMarker(replace(MARKED, version="99")),
         ),
-        (NOTED, {"agent": Present(replace(MARKED, uid="other"))}, NoteMarker(replace(MARKED, uid="other"))),
+        (NOTED, {"agent": Present(replace(MARKED, uid="other"))}, RecordMarker(replace(MARKED, uid="other"))),
         (NOTED, {"agent": Present(MARKED), "revocation": OURS}, ClearRevocation(SILENT_NODE)),
         (
             NOTED.but(contradicted=True),
@@ -258,12 +256,12 @@ def test_the_marker_of_a_drill_says_so() -> None:
         (
             NOTED,
             {"agent": Present(AgentFacts("l", "1", None, MARKER, "odd"))},
-            Hold(AgentUnread("n1", "odd")),
+            Hold(AgentReportInvalid("n1", "odd")),
         ),
         (
             NOTED,
             {"agent": Present(replace(MARKED, report=REPORT.but(node_uid="uid-0")))},
-            Hold(AgentElsewhere("node", "uid-0", "uid-1")),
+            Hold(AgentReportForOther("node", "uid-0", "uid-1")),
         ),
     ],
 )
@@ -281,7 +279,9 @@ def test_the_marker(status: SelfRemediationStatus, changes: dict[str, Any], expe
         ({"node": Present(NEW), "agent": Unreadable("500")}, "its kubelet", "boot-2"),
     ],
 )
-def test_a_new_boot_is_evidence_whoever_reports_it(changes: dict[str, Any], by: str, new: str) -> None:
+def test_a_new_boot_is_evidence_regardless_of_its_reporter(
+    changes: dict[str, Any], by: str, new: str
+) -> None:
     found = step(NOTED, **changes)
 
     assert isinstance(found, RecordEvidence)
@@ -306,7 +306,7 @@ def test_a_new_boot_is_evidence_also_where_the_kubelet_has_no_lease(lease: Absen
 
 def test_a_new_boot_that_came_before_the_marker_is_nobodys_evidence() -> None:
     found = step(FENCING, agent=Present(replace(UNMARKED, report=NEW_BOOT)))
-    assert found == Hold(AgentElsewhere("boot", "boot-2", "boot-1"))
+    assert found == Hold(AgentReportForOther("boot", "boot-2", "boot-1"))
 
 
 # Evidence: time.
@@ -317,10 +317,10 @@ def prove(status: SelfRemediationStatus = NOTED, **changes: Any) -> Step:
     return step(status, **{**usual, **changes})
 
 
-def test_what_is_counted_for_whom_is_written_down_at_once() -> None:
+def test_the_counted_seconds_of_each_peer_are_recorded_at_once() -> None:
     found = prove()
 
-    assert isinstance(found, NoteProgress)
+    assert isinstance(found, RecordProgress)
     assert set(found.progress.counted) == set(PEERS)
     assert (found.progress.seconds, found.progress.needed) == (0, 72)
 
@@ -331,14 +331,14 @@ COUNTING = NOTED.but(proven=proven(40.0), safe_time_seconds=72)
 def test_seconds_are_written_down_every_now_and_then() -> None:
     assert prove(COUNTING, passed=9.9) == Hold(AccumulatingProof(49, 72, 4, 4))
     noted = prove(COUNTING, passed=10.0)
-    assert isinstance(noted, NoteProgress)
+    assert isinstance(noted, RecordProgress)
     assert noted.progress.seconds == 50
 
 
 def test_who_is_no_peer_of_the_node_any_more_does_not_count() -> None:
     found = prove(COUNTING, agent=Present(replace(MARKED, report=REPORT.but(peers=(("a", "b", "c"),)))))
 
-    assert isinstance(found, NoteProgress)
+    assert isinstance(found, RecordProgress)
     assert set(found.progress.counted) == {"a", "b", "c"}
 
 
@@ -378,7 +378,7 @@ def test_what_keeps_time_from_proving_it(changes: dict[str, Any], expected: Step
 
 def test_what_is_held_up_at_the_end_is_written_down_all_the_same() -> None:
     found = prove(ENOUGH, lease=Present(SPEAKS), passed=10.0)
-    assert isinstance(found, NoteProgress)
+    assert isinstance(found, RecordProgress)
 
 
 def test_a_node_for_which_time_proves_nothing_waits_for_its_new_boot() -> None:
@@ -415,7 +415,7 @@ def test_a_last_report_that_too_few_peers_remember_to_be_the_last_proves_nothing
 
 
 @pytest.mark.attack("K1")
-def test_one_who_vouches_must_be_covered_to_the_end() -> None:
+def test_a_confirming_peer_must_be_covered_to_the_end() -> None:
     known = observations()
     stale = {
         name: replace(observation, contact=replace(observation.contact, remembers_from=0))
@@ -491,7 +491,7 @@ OPENED = replace(BACK, marker=None)
         (
             RELEASING,
             {"agent": Present(replace(MARKED, report=None, problem="odd"))},
-            Hold(AgentUnread("n1", "odd")),
+            Hold(AgentReportInvalid("n1", "odd")),
         ),
         (
             RELEASING,
@@ -509,12 +509,12 @@ OPENED = replace(BACK, marker=None)
         (
             RELEASING,
             {"node": Present(TAINTED), "lease": Present(SPEAKS)},
-            Untaint(TAINTED, contradicted=True, mark="rem-1.55.contradicted"),
+            RemoveTaint(TAINTED, contradicted=True, mark="rem-1.55.contradicted"),
         ),
         (
             RELEASING,
             {"node": Present(replace(TAINTED, boot_id="boot-2"))},
-            Untaint(replace(TAINTED, boot_id="boot-2")),
+            RemoveTaint(replace(TAINTED, boot_id="boot-2")),
         ),
         # Another controller's taint is set.
         pytest.param(
@@ -551,23 +551,23 @@ def test_the_release(status: SelfRemediationStatus, changes: dict[str, Any], exp
 @pytest.mark.parametrize(
     ("status", "changes", "expected"),
     [
-        (RELEASED, {"node": Present(TAINTED)}, Untaint(TAINTED)),
-        (RELEASED, {"node": Present(TAINTED), "agent": Present(MARKED)}, Untaint(TAINTED)),
+        (RELEASED, {"node": Present(TAINTED)}, RemoveTaint(TAINTED)),
+        (RELEASED, {"node": Present(TAINTED), "agent": Present(MARKED)}, RemoveTaint(TAINTED)),
         (RELEASED, {}, ForgetTaint()),
         (RECOVERING, {"revocation": OURS}, ClearRevocation(SILENT_NODE)),
-        (RECOVERING, {"agent": Present(MARKED)}, TakeMarkerOff(MARKED)),
-        (RECOVERING, {"agent": Present(BACK)}, TakeMarkerOff(BACK)),
+        (RECOVERING, {"agent": Present(MARKED)}, RemoveMarker(MARKED)),
+        (RECOVERING, {"agent": Present(BACK)}, RemoveMarker(BACK)),
         (RECOVERING, {"agent": Unreadable("500")}, Hold(CannotRead("the agent's Lease", "500"))),
-        (RECOVERING, {}, Hold(NotBackYet("n1"))),
-        (RECOVERING, {"agent": Absent()}, Hold(NotBackYet("n1"))),
-        (RECOVERING, {"node": Present(NEW)}, Hold(NotBackYet("n1"))),
+        (RECOVERING, {}, Hold(WaitingForNewBoot("n1"))),
+        (RECOVERING, {"agent": Absent()}, Hold(WaitingForNewBoot("n1"))),
+        (RECOVERING, {"node": Present(NEW)}, Hold(WaitingForNewBoot("n1"))),
         (RECOVERING, {"node": Present(NEW_AND_READY)}, Close(node_gone=False)),
         (RECOVERING, {"node": Present(READY)}, Hold(ProofContradicted("boot-1"))),
-        (RECOVERING.but(evidence=BY_NEW_BOOT), {"node": Present(READY)}, Hold(NotBackYet("n1"))),
+        (RECOVERING.but(evidence=BY_NEW_BOOT), {"node": Present(READY)}, Hold(WaitingForNewBoot("n1"))),
         (RECOVERING.but(phase=SelfRemediationPhase.SUCCEEDED), {}, DropLock()),
         (RECOVERING.but(phase=SelfRemediationPhase.SUCCEEDED), {"lock": Absent()}, NothingLeft()),
         # The Node is gone, or another Node has its name.
-        (NOTED, {"node": Absent(), "agent": Present(MARKED)}, TakeMarkerOff(MARKED)),
+        (NOTED, {"node": Absent(), "agent": Present(MARKED)}, RemoveMarker(MARKED)),
         (NOTED, {"node": Absent()}, Close(node_gone=True)),
         (NOTED, {"node": Present(replace(SILENT_NODE, uid="uid-2"))}, Close(node_gone=True)),
         (PENDING, {"node": Absent(), "agent": Unreadable("500")}, Close(node_gone=True)),
@@ -583,7 +583,7 @@ def test_afterwards(status: SelfRemediationStatus, changes: dict[str, Any], expe
     [
         (PENDING, {}, DropLock()),
         (PENDING, {"lock": Absent(), "agent": Unreadable("500")}, DropFinalizer()),
-        (NOTED, {"agent": Present(MARKED)}, TakeMarkerOff(MARKED)),
+        (NOTED, {"agent": Present(MARKED)}, RemoveMarker(MARKED)),
         (NOTED, {"agent": Unreadable("500")}, Hold(CannotRead("the agent's Lease", "500"))),
         # A marker of another remediation stays.
         (
@@ -594,13 +594,13 @@ def test_afterwards(status: SelfRemediationStatus, changes: dict[str, Any], expe
         (NOTED, {"agent": Absent(), "lock": Absent()}, DropFinalizer()),
         (NOTED, {"revocation": OURS}, ClearRevocation(SILENT_NODE)),
         # The Node is cleaned up before the marker is removed.
-        (RELEASING, {"agent": Present(MARKED), "node": Present(TAINTED)}, Untaint(TAINTED)),
+        (RELEASING, {"agent": Present(MARKED), "node": Present(TAINTED)}, RemoveTaint(TAINTED)),
         (RELEASING, {"agent": Present(MARKED)}, RevokeRelease(SILENT_NODE, OURS)),
         (RELEASING, {"agent": Present(MARKED), "revocation": OURS}, ForgetEvidence(None)),
-        (RELEASED, {"agent": Present(MARKED)}, TakeMarkerOff(MARKED)),
+        (RELEASED, {"agent": Present(MARKED)}, RemoveMarker(MARKED)),
         (RELEASED, {"agent": Present(MARKED), "revocation": OURS}, ClearRevocation(SILENT_NODE)),
         (RELEASED, {"node": Unreadable("500")}, Hold(CannotRead("the Node", "500"))),
-        (RELEASING, {"node": Absent(), "agent": Present(MARKED)}, TakeMarkerOff(MARKED)),
+        (RELEASING, {"node": Absent(), "agent": Present(MARKED)}, RemoveMarker(MARKED)),
         (RELEASING, {"node": Absent(), "lock": Absent()}, DropFinalizer()),
     ],
 )

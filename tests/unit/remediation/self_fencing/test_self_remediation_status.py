@@ -6,12 +6,13 @@ import pytest
 
 from nodemend.api.self_remediation import MarkedLease, SelfRemediationPhase, SelfRemediationStatus
 from nodemend.remediation.self_fencing.decide import (
-    BeginFencing,
-    NoteMarker,
-    NoteProgress,
+    RecordMarker,
+    RecordProgress,
     RecordProof,
+    StartFencing,
     StatusStep,
 )
+from nodemend.remediation.self_fencing.holds import AccumulatingProof, NoAgent, ProofContradicted
 from nodemend.remediation.self_fencing.status import after, tells
 from nodemend.safety.holds import Hold
 from nodemend.safety.lifecycle import (
@@ -25,7 +26,6 @@ from nodemend.safety.lifecycle import (
     RemainingWorkloads,
     ReportRemaining,
 )
-from nodemend.safety.self_fencing_holds import AccumulatingProof, NoAgent, ProofContradicted
 from nodemend.safety.time_proof import Anchor, PeerProof, Progress
 from tests.unit.remediation.self_fencing.fencing_worlds import (
     BY_NEW_BOOT,
@@ -61,10 +61,10 @@ def shown(status: SelfRemediationStatus) -> dict[str, tuple[str, str]]:
             RecordTarget("u", "b", "n"),
             {"node_uid": "u", "boot_id": "b", "node_name": "n"},
         ),
-        (PENDING, BeginFencing(), {"phase": SelfRemediationPhase.FENCING}),
+        (PENDING, StartFencing(), {"phase": SelfRemediationPhase.FENCING}),
         (
             FENCING.but(proven=proven(40.0), proven_seconds=40, safe_time_seconds=72),
-            NoteMarker(MARKED),
+            RecordMarker(MARKED),
             {
                 "marked": MarkedLease(uid="lease-1", version="71"),
                 "proven": (),
@@ -72,7 +72,7 @@ def shown(status: SelfRemediationStatus) -> dict[str, tuple[str, str]]:
                 "safe_time_seconds": 0,
             },
         ),
-        (NOTED, NoteProgress(PROGRESS), {"proven_seconds": 41, "safe_time_seconds": 72}),
+        (NOTED, RecordProgress(PROGRESS), {"proven_seconds": 41, "safe_time_seconds": 72}),
         (
             NOTED,
             RecordProof(DONE, BY_TIME),
@@ -136,34 +136,34 @@ def test_what_changes(before: SelfRemediationStatus, step: StatusStep, changed: 
 
 
 def test_what_is_counted_is_rounded_down() -> None:
-    assert reported(NOTED, NoteProgress(PROGRESS)).proven[0].milliseconds == 41234
+    assert reported(NOTED, RecordProgress(PROGRESS)).proven[0].milliseconds == 41234
 
 
-def test_how_far_it_has_come_is_said_in_words() -> None:
-    found = reported(NOTED, NoteProgress(PROGRESS))
+def test_the_progress_has_a_message() -> None:
+    found = reported(NOTED, RecordProgress(PROGRESS))
 
-    assert found.message.startswith("The node is asked to reset itself: 41 s of 72 s are proven; 1 of its 1")
-    assert shown(found)["Processing"] == ("True", "Proving")
+    assert found.message.startswith("The node must reset itself: 41 s of 72 s are proven; 1 of its 1")
+    assert shown(found)["Processing"] == ("True", "AccumulatingProof")
     assert shown(found)["Succeeded"] == ("Unknown", "InProgress")
 
 
-def test_why_evidence_is_no_longer_believed_is_said_in_words() -> None:
+def test_the_reason_for_voided_evidence_has_a_message() -> None:
     assert "boot-1" in reported(RELEASING, ForgetEvidence(ProofContradicted("boot-1"))).message
     assert reported(RELEASING.but(message="before"), ForgetEvidence(None)).message == ""
 
 
 def test_the_conditions_of_a_life() -> None:
-    before = reported(PENDING, BeginFencing())
+    before = reported(PENDING, StartFencing())
     assert shown(before)["Fenced"] == ("False", "WaitingForMarker")
-    marked = reported(before, NoteMarker(MARKED))
-    assert shown(marked)["Fenced"] == ("False", "Marked")
+    marked = reported(before, RecordMarker(MARKED))
+    assert shown(marked)["Fenced"] == ("False", "MarkerPlaced")
     assert shown(marked)["WorkloadReleased"] == ("False", "WaitingForEvidence")
     proven_over = reported(marked, RecordProof(DONE, BY_TIME))
     assert shown(proven_over)["Fenced"] == ("True", "ProvenByTime")
-    assert shown(proven_over)["WorkloadReleased"] == ("False", "Leaving")
+    assert shown(proven_over)["WorkloadReleased"] == ("False", "WorkloadsLeaving")
     assert shown(reported(marked, RecordEvidence(BY_NEW_BOOT)))["Fenced"] == ("True", "NewBoot")
     released = reported(proven_over, MarkReleased())
-    assert shown(released)["WorkloadReleased"] == ("True", "Gone")
+    assert shown(released)["WorkloadReleased"] == ("True", "WorkloadsGone")
     assert shown(released)["Succeeded"] == ("Unknown", "InProgress")
     over = reported(released, Close(node_gone=False))
     assert shown(over)["Succeeded"] == ("True", "Recovered")

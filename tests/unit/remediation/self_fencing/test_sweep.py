@@ -16,7 +16,6 @@ from nodemend.kube.outcome import ApiResponse, Ok
 from nodemend.kube.reflector import ReflectorTimings
 from nodemend.kube.request import Method, Request
 from nodemend.records.live_reads import LiveReader
-from nodemend.remediation.cluster_view import ClusterView
 from nodemend.remediation.self_fencing.peer_assignment import (
     ORPHANED_FOR,
     SILENT_AFTER,
@@ -25,6 +24,7 @@ from nodemend.remediation.self_fencing.peer_assignment import (
     AgentRegistry,
     AgentSweep,
 )
+from nodemend.remediation.switch_guard import ClusterView
 from simulation.api_server.admission import ADMIN
 from simulation.api_server.server import NAMESPACES, SimulatedApiServer
 from simulation.cluster.direct import Direct
@@ -119,7 +119,7 @@ class Place:
         return bool(heard) and isinstance(heard[0], Ok)
 
 
-def test_everybody_is_proposed_the_others_once() -> None:
+def test_every_node_gets_a_peer_proposal_once() -> None:
     place = Place()
     for name in ("a", "b", "c"):
         place.have(name)
@@ -217,7 +217,7 @@ def test_a_lease_whose_node_is_gone_or_another_is_nobodys_peer() -> None:
     assert (place.peers_of("a"), place.peers_of("c"), place.peers_of("d")) == ({"b"}, set(), set())
 
 
-def test_who_falls_silent_is_replaced_after_a_while() -> None:
+def test_a_silent_peer_is_replaced_after_some_time() -> None:
     place = Place()
     names = [f"n{number}" for number in range(10)]
     for name in names:
@@ -246,7 +246,7 @@ def test_when_all_fall_silent_nothing_changes() -> None:
 
 
 @pytest.mark.parametrize("gone", [True, False])
-def test_a_marker_is_taken_off_when_its_remediation_is_gone(gone: bool) -> None:
+def test_a_marker_is_removed_when_its_remediation_is_deleted(gone: bool) -> None:
     place = Place()
     place.have("a")
     made = place.api.create(SELF_REMEDIATION, {"metadata": {"name": "a"}, "spec": {}}, "default")

@@ -75,7 +75,7 @@ def test_a_value_of_the_wrong_type_is_a_bad_request() -> None:
     assert Client().ask(Method.POST, collection_path(LEASE, "default"), body)[0] == 400
 
 
-def test_names_are_made_where_they_are_asked_for() -> None:
+def test_names_are_generated_on_request() -> None:
     client = Client()
     body = {"metadata": {"generateName": "n-"}}
 

@@ -7,7 +7,7 @@ SPEC = {"containers": [{"name": "c", "image": "i"}]}
 BOUND = {**SPEC, "nodeName": "n1"}
 
 
-def test_a_deletion_is_for_the_very_object_that_was_read() -> None:
+def test_a_deletion_with_preconditions_deletes_only_the_object_that_was_read() -> None:
     client = Client()
     first = client.create(WIDGET, "w", "default", spec={"size": 1})
     client.delete(WIDGET, "w", "default")

@@ -62,7 +62,7 @@ def test_more_than_ten_updaters_are_thrown_together() -> None:
     assert owners(changed)["ancient-changes"]["f:metadata"]["f:labels"].keys() >= {"f:l0", "f:l1"}
 
 
-def test_an_apply_takes_only_by_force_and_gives_back_what_it_no_longer_names() -> None:
+def test_an_apply_takes_fields_only_by_force_and_releases_those_it_no_longer_names() -> None:
     client = Client()
     client.create(WIDGET, "w", "default", spec={"size": 1, "tags": ["mine"]})
 

@@ -4,7 +4,7 @@ from simulation.api_server.patches import json_patch, merge_patch
 from simulation.api_server.statuses import Refusal
 
 
-def test_a_merge_patch_that_changes_nothing_returns_the_very_object() -> None:
+def test_a_merge_patch_that_changes_nothing_returns_the_same_object() -> None:
     old = {"a": {"b": [1, 2]}, "c": "d"}
 
     assert merge_patch(old, {"a": {"b": [1, 2]}, "c": "d", "e": None}) is old

@@ -24,7 +24,7 @@ def test_pages_are_of_one_moment() -> None:
     assert "continue" not in second["metadata"]
 
 
-def test_a_page_begun_before_a_compaction_is_gone_and_can_be_taken_up_loosely() -> None:
+def test_a_page_begun_before_a_compaction_has_expired_and_can_be_resumed_inconsistently() -> None:
     client = three_nodes()
     _, first = client.list(NODE, limit="1")
     client.create(NODE, "z")
@@ -67,7 +67,7 @@ def test_a_read_that_may_be_old_sees_the_lagging_cache_and_others_do_not() -> No
     assert client.get(NODE, "a", resourceVersion="0")[1] == fresh
 
 
-def test_a_namespace_is_listed_without_its_neighbours() -> None:
+def test_a_namespace_is_listed_without_the_other_namespaces() -> None:
     client = Client(namespaces=("default", "default-2", "other"))
     for namespace in ("default", "default-2", "other"):
         client.create(WIDGET, "w", namespace, spec={"size": 1})

@@ -10,7 +10,7 @@ from tests.unit.simulation.api_server.client import Client, reported, version
 STREAM = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
 
 
-def test_a_watch_tells_what_happened_after_its_version() -> None:
+def test_a_watch_reports_changes_after_its_version() -> None:
     client = Client()
     made = client.create(NODE, "a")
     client.patch(NODE, "a", change={"spec": {"unschedulable": True}})
@@ -36,7 +36,7 @@ def test_a_deletion_bears_its_own_revision_and_the_last_content() -> None:
     assert version(gone) == str(client.server.revision)
 
 
-def test_a_write_that_changes_nothing_is_not_told() -> None:
+def test_a_write_that_changes_nothing_is_not_reported() -> None:
     client = Client()
     made = client.create(NODE, "a")
     watch = client.watch(NODE, resourceVersion=version(made))
@@ -58,7 +58,7 @@ def test_what_leaves_a_selection_is_deleted_for_the_watcher() -> None:
     assert reported(watch) == [("ADDED", "n"), ("DELETED", "n"), ("ADDED", "n")]
 
 
-def test_watches_hear_only_of_their_namespace_and_name() -> None:
+def test_watches_report_only_their_namespace_and_name() -> None:
     client = Client()
     inside = client.watch(POD, "default", resourceVersion="0")
     named = client.watch(POD, resourceVersion="0", fieldSelector="metadata.name=b")
@@ -111,7 +111,7 @@ def test_etcds_compaction_alone_leaves_the_memory_of_watches() -> None:
     assert reported(client.watch(NODE, resourceVersion=version(made))) == [("ADDED", "b")]
 
 
-def test_a_lagging_cache_tells_nothing_until_it_moves_on() -> None:
+def test_a_lagging_cache_reports_nothing_until_it_advances() -> None:
     client = Client()
     watch = client.watch(NODE, resourceVersion="0")
     heard: list[str] = []
@@ -172,7 +172,7 @@ def test_bookmarks_come_each_minute_and_before_the_end() -> None:
     assert client.server.next_due() is None
 
 
-def test_nothing_is_told_after_a_close_and_breaking_ends_all() -> None:
+def test_nothing_is_reported_after_a_close_and_a_break_ends_all_watches() -> None:
     client = Client()
     closed = client.watch(NODE, resourceVersion="0")
     broken = client.watch(NODE, resourceVersion="0")
@@ -185,7 +185,7 @@ def test_nothing_is_told_after_a_close_and_breaking_ends_all() -> None:
     assert broken.ended
 
 
-def test_who_may_not_watch_is_told_so() -> None:
+def test_a_watch_without_the_right_is_refused() -> None:
     def only_reads(question: Question) -> bool:
         return question.verb != "watch"
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.host_conformance.comparing import compare
-from tests.host_conformance.recordings import Scenario, scenarios
-from tests.host_conformance.replay import LEAST, MOST, play
-from tests.host_conformance.tolerances import BY_STEP
+from tests.campaigns.host_conformance.comparing import compare
+from tests.campaigns.host_conformance.recordings import Scenario, scenarios
+from tests.campaigns.host_conformance.replay import LEAST, MOST, play
+from tests.campaigns.host_conformance.tolerances import BY_STEP
 
 SCENARIOS = scenarios()
 

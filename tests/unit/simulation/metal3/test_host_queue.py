@@ -16,7 +16,7 @@ def test_what_happens_to_a_host_takes_the_place_of_a_back_off() -> None:
     assert queue.next_due() == 70.0
 
 
-def test_what_happens_during_a_look_is_looked_at_right_after() -> None:
+def test_a_change_during_a_reconcile_is_reconciled_right_after() -> None:
     queue = HostQueue()
     queue.wake("h", 0.0)
     assert queue.take(0.0) == "h"

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from nodemend.api.resources import BARE_METAL_HOST, SECRET
-from tests.host_conformance.sightings import NAME, NAMESPACE
-from tests.host_conformance.stage import Stage
-from tests.host_conformance.writes import CREDENTIALS, annotate, create, delete, patch_host
+from tests.campaigns.host_conformance.one_host_world import Stage
+from tests.campaigns.host_conformance.recorded_states import NAME, NAMESPACE
+from tests.campaigns.host_conformance.writes import CREDENTIALS, annotate, create, delete, patch_host
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_a_deleted_host_is_powered_off_hard_and_takes_its_secret_with_it(stage: 
     assert stage.api.get(SECRET, CREDENTIALS, NAMESPACE) is None
 
 
-def test_a_deletion_does_not_wait_for_ever_for_a_machine_that_stays_on(stage: Stage) -> None:
+def test_a_deletion_does_not_wait_forever_for_a_machine_that_stays_on(stage: Stage) -> None:
     stage.bmc.faults.off_refused = True
 
     delete(stage, "host")

@@ -7,9 +7,9 @@ from simulation.api_server.server import SimulatedApiServer
 from simulation.metal3.fixture import Fixture
 from simulation.metal3.host import Host
 from simulation.metal3.host_api import HostApi
-from simulation.metal3.look import Again, Look, OperatorSettings, Outcome, Tools
 from simulation.metal3.power import manage_power
 from simulation.metal3.provisioner import Finished, HostRef, PowerAnswer, PowerRecord
+from simulation.metal3.reconcile_pass import Again, Look, OperatorSettings, Outcome, Tools
 from simulation.network import GOOD_LINK, Link
 from simulation.processes import HostClock, SimulatedProcess
 from simulation.scheduler import Scheduler
@@ -44,7 +44,7 @@ def tools() -> Tools:
     return Tools(api, JustDone(), process, OperatorSettings())
 
 
-def test_power_that_changed_between_two_questions_is_taken_for_what_the_owner_wishes() -> None:
+def test_a_power_change_between_two_bmc_reads_counts_as_the_owner_s_request() -> None:
     annotations = {"reboot.metal3.io/nodemend": '{"mode":"hard"}'}
     host = Host(
         {

@@ -52,7 +52,7 @@ def cluster() -> Iterator[Cluster]:
     cluster.world.close()
 
 
-def test_a_hold_ends_what_runs_on_the_machine_and_its_release_boots_it_anew(cluster: Cluster) -> None:
+def test_a_hold_stops_the_machine_and_its_release_boots_it_again(cluster: Cluster) -> None:
     machine = cluster.world.machines["node-1"]
     assert machine.running
     assert cluster.status("node-1")["poweredOn"]

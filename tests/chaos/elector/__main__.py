@@ -1,8 +1,0 @@
-"""`python -m tests.chaos.elector`."""
-
-import sys
-
-from tests.chaos.elector.campaign import main
-
-if __name__ == "__main__":
-    sys.exit(main())
