@@ -40,12 +40,12 @@ contracts:
     .venv/bin/lint-imports
 
 tidy:
-    .venv/bin/pytest -q -n 2 tests/tidy
+    .venv/bin/pytest -q -n 2 -m "not slow" tests/tidy
 
 unit *args:
     .venv/bin/pytest -q -n 2 -m "not slow" tests/unit {{args}}
 
-# Unit tests that take seconds each: subprocesses, sweeps, property tests. CI and `just nightly` run them.
+# Unit and tidy tests that take more than half a second each: subprocesses, sweeps. CI and `just nightly` run them.
 slow *args:
     .venv/bin/pytest -q -n 2 -m "slow" tests/unit tests/tidy {{args}}
 

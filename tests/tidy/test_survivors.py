@@ -22,6 +22,7 @@ def names_in(module: str) -> set[str]:
     return {mutant.name for mutant in mutants_of(path, module)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=["mutants", "power-mutants"])
 def test_every_survivor_is_a_mutant(path: Path) -> None:
     survivors = read_survivors(path)

@@ -14,6 +14,7 @@ from typing import Final
 
 PARTS: Final = (
     "check",
+    "slow",
     "pythons",
     "matrix",
     "attacks",

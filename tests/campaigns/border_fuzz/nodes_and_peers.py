@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 from yarl import URL
 
+from nodemend.agent.api_check.reply import UnclearReply
 from nodemend.agent.reset_log import ResetRecord, format_reset, parse_reset
 from nodemend.api.agent import AgentReport, PeerProposal
 from nodemend.api.meta import ObjectMeta
@@ -17,7 +18,7 @@ from nodemend.api.value_forms import LARGEST_NUMBER, is_node_name, parse_address
 from nodemend.api.well_known import AGENT_REPORT, MARKER, PEER_PROPOSAL
 from nodemend.kube.request import Precondition
 from nodemend.protocol.peers import propose_peers
-from nodemend.records.agent_lease import LeaseFound, read_lease
+from nodemend.records.agent_lease import LeaseFailed, LeaseFound, read_lease
 from nodemend.remediation.self_fencing.decide import proven_peers
 from nodemend.remediation.self_fencing.peer_assignment import AgentEntry, NodeIdentity, peer_candidate
 from nodemend.safety.time_proof import (
@@ -195,10 +196,10 @@ BORDERS: Final = (
     Target("reset record", _RESETS, reset, ways=("turned", "sealed")),
     _of("question", "none"),
     _of("answer", "silent"),
-    _of("lease", "Failed"),
+    _of("lease", LeaseFailed.__name__),
     _of("feeder status", "nothing rests on it"),
     _of("feed lease", "refused"),
     _of("gate and permit", "gate False permit False"),
     _judged(_TOKEN, accepted="bound"),
-    _of("API check", "Unclear Unclear"),
+    _of("API check", f"{UnclearReply.__name__} {UnclearReply.__name__}"),
 )

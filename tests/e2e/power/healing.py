@@ -7,7 +7,7 @@ from tests.e2e.power.round import Round, Story, stories_of
 def is_healed(round_: Round) -> None:
     round_.fall_silent()
     round_.until_healed()
-    round_.expect("it was switched off once, and on once", seen=round_.orders() == ["off", "on"])
+    round_.expect("it was switched off once, and on once", seen=round_.switches() == ["off", "on"])
     round_.expect("it was released once", seen=len(round_.releases()) == 1)
 
 

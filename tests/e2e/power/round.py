@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from machine_room.chassis import SECONDS_TO_OFF, ChassisFaults
@@ -103,6 +104,13 @@ class Round:
         """The commands that its BMC got since the round began."""
         chassis = self.cell.stage.room.computer(self.node).chassis
         return [order.what for order in chassis.orders if order.seconds >= self.since]
+
+    def switches(self) -> list[str]:
+        """The commands that changed the machine's power, which is on when a round begins.
+
+        metal3 may repeat a command for the state that the machine is in, also one of the round before.
+        """
+        return [new for old, new in pairwise(["on", *self.orders()]) if new != old]
 
     def releases(self) -> list[float]:
         return self.cell.stage.audit.releases(self.node, self.since)

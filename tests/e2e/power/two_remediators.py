@@ -87,7 +87,7 @@ def falls_asleep(round_: Round, competitors: Rivals, phase: str) -> None:
         round_.until_phase(*PHASES[PHASES.index(phase) :])
         competitors.take_turns()
     round_.until_healed()
-    round_.expect("it was switched off once, and on once", seen=round_.orders() == ["off", "on"])
+    round_.expect("it was switched off once, and on once", seen=round_.switches() == ["off", "on"])
     round_.expect("it was released once", seen=len(round_.releases()) == 1)
 
 

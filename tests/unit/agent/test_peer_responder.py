@@ -107,6 +107,7 @@ def test_a_peer_that_asks_too_often_gets_no_api_check_until_it_slows_down() -> N
     assert responder.ask(asks(3000), 25.0) == [ReadPeerLease("n", 27.0)]
 
 
+@pytest.mark.slow
 def test_a_peer_at_the_normal_rate_gets_each_api_check_beside_any_number_of_excessive_ones() -> None:
     responder, heard = PeerResponder(now=0.0), 0
     for tick in range(60 * 100):

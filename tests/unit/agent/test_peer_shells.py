@@ -211,6 +211,7 @@ def test_a_client_that_sends_almost_nothing_is_disconnected(peer: Shown, asker: 
     assert all(over)
 
 
+@pytest.mark.slow
 def test_a_node_has_two_connections_and_the_newest_counts(peer: Shown, asker: Shown) -> None:
     async def story() -> list[bool]:
         context = client_tls(asker.certificate, asker.key, asker.authority)
@@ -250,6 +251,7 @@ def test_a_question_that_never_ends_is_given_up(peer: Shown, asker: Shown) -> No
     assert b"408" in asyncio.run(story())
 
 
+@pytest.mark.slow
 def test_the_handshakes_of_one_address_are_limited(peer: Shown, asker: Shown) -> None:
     async def story() -> tuple[int, int]:
         async with serving(peer, Desk()) as (address, door):

@@ -116,6 +116,7 @@ def test_an_explanation_reports_a_missing_kind(hidden: str) -> None:
     assert view.next_step == "kubectl mend check"
 
 
+@pytest.mark.slow
 @pytest.mark.attack("U2")
 def test_a_tree_and_a_probe_report_a_missing_kind() -> None:
     with unhealthy_world() as (world, caller):

@@ -180,6 +180,7 @@ def test_a_list_without_end_is_given_up_by_its_bytes() -> None:
     assert why == f"a list of more than {FOREIGN_LIST.octets} bytes"
 
 
+@pytest.mark.slow
 def test_a_workload_cluster_of_5000_nodes_is_listed() -> None:
     reflector = Reflector(foreign_nodes(node_records()), chance=lambda: 0.5)
     padding = {f"example.com/feature-{number}": "true" for number in range(100)}

@@ -131,6 +131,7 @@ def test_a_watch_that_always_fails_is_asked_at_most_ten_times_in_thirty_seconds(
     assert world.task.done is False
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     ways=st.lists(st.sampled_from(sorted(_FAILING)), min_size=1, max_size=12),

@@ -85,6 +85,7 @@ def test_may_it_ping(lease: FeedLease, last_ping: int | None, now: int, expected
     assert evaluate_ping(lease, last_ping, 10, now) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.attack("K5")
 @given(
     st.lists(st.tuples(st.integers(1, 4 * SECOND), st.integers(-100, 120)), min_size=1, max_size=60),

@@ -48,6 +48,7 @@ def in_hand(world: FencingWorld) -> int:
 
 
 # Each seed is another race: in about half of them, two would start with one free slot.
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("at_once", [1, 2])
 def test_simultaneous_requests_start_no_more_than_the_limit(world: FencingWorld, at_once: int) -> None:

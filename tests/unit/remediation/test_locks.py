@@ -58,6 +58,7 @@ def test_locks_without_a_living_holder_go_and_others_stay() -> None:
     assert left & {lock["metadata"]["name"] for lock in locks} == {"node-held", "node-of-others"}
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S13")
 def test_a_lock_without_a_holder_blocks_no_remediation() -> None:
     world = PowerWorld("nobody's lock")

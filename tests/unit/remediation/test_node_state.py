@@ -48,6 +48,7 @@ def test_a_volume_that_is_still_attached_keeps_the_host_off(world: PowerWorld) -
     assert world.status["phase"] == "succeeded"
 
 
+@pytest.mark.slow
 def test_pods_on_other_nodes_are_not_pending(world: PowerWorld) -> None:
     attach(world, "elsewhere", "node-2")
     world.ask()
@@ -77,6 +78,7 @@ CLAIMED = [{"name": "disk", "persistentVolumeClaim": {"claimName": "disk-of-agen
 EPHEMERAL = [{"name": "disk", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
 
 
+@pytest.mark.slow
 @pytest.mark.attack("K8")
 @pytest.mark.parametrize(
     ("volumes", "named"), [(CLAIMED, "disk-of-agent"), (EPHEMERAL, "agent-disk")], ids=["claim", "ephemeral"]

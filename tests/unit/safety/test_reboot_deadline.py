@@ -21,6 +21,7 @@ def test_nothing_drifts_nothing_lingers_then_it_is_the_lease_and_three_watchdogs
     assert safe_time(bare) == 35 + 3 * 10
 
 
+@pytest.mark.slow
 @given(
     late_read=st.fractions(0, 1),
     late_ping=st.fractions(0, 1),

@@ -131,6 +131,7 @@ def play(seed: int) -> tuple[int, list[tuple[float, float]]]:
     return found, wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hundred", range(8))
 def test_a_peer_that_could_deny_is_never_proven(hundred: int) -> None:
     worlds = [play(seed) for seed in range(hundred * 100, hundred * 100 + 100)]

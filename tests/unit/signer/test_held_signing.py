@@ -45,6 +45,7 @@ def test_with_them_it_signs(world: SignerWorld) -> None:
     assert world.able == 1
 
 
+@pytest.mark.slow
 def test_from_the_start_of_a_term_it_holds_with_words(world: SignerWorld) -> None:
     world.pins_leases = False
     world.ask("mine")

@@ -39,6 +39,7 @@ def test_the_rights_are_those_that_the_api_server_reports() -> None:
     }
 
 
+@pytest.mark.slow
 def test_agents_are_read_and_judged_by_what_the_template_in_use_accepts() -> None:
     world = FencingWorld("check", gated=False)
     template = {"spec": {"template": {"spec": {"accept": ["NoBootGate"]}}}}

@@ -60,11 +60,13 @@ def test_a_confirmation_moves_the_workloads() -> None:
     assert SICK not in homes
 
 
+@pytest.mark.slow
 def test_a_confirmation_for_a_node_without_a_remediation_is_refused() -> None:
     with unhealthy_world() as (_, caller):
         assert refused(caller, "node-2") == "node-2 is not under remediation."
 
 
+@pytest.mark.slow
 def test_a_confirmation_before_the_silence_has_lasted_is_refused() -> None:
     with unhealthy_world(until=180.0) as (_, caller):
         assert refused(caller) == (
@@ -87,6 +89,7 @@ def test_a_confirmation_for_a_boot_that_has_ended_is_refused() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_second_word_is_refused_with_who_gave_the_first() -> None:
     with unhealthy_world() as (world, caller):
         for replica in world.replicas:
@@ -98,6 +101,7 @@ def test_a_second_word_is_refused_with_who_gave_the_first() -> None:
     assert reported == "anna has already confirmed that node-1 is down: pulled the plug. Nothing was written."
 
 
+@pytest.mark.slow
 def test_a_user_who_may_not_confirm_sees_the_missing_rights() -> None:
     with unhealthy_world() as (world, _):
         vera = SimulatedCaller(world, "vera", verbs=("get", "list", "patch"))
@@ -127,6 +131,7 @@ def test_a_heartbeat_after_the_read_ends_it() -> None:
     assert given is None
 
 
+@pytest.mark.slow
 def test_a_closed_guard_is_a_caution() -> None:
     with unhealthy_world() as (world, caller):
         world.admin_api.patch(REMEDIATION_POLICY, "cluster", {"spec": {"pause": {"reason": "swap"}}})
@@ -136,6 +141,7 @@ def test_a_closed_guard_is_a_caution() -> None:
     assert caution.startswith("Nothing would be released now. Paused by an unknown user: swap.")
 
 
+@pytest.mark.slow
 def test_a_confirmation_can_be_withdrawn_before_the_release() -> None:
     with unhealthy_world() as (world, caller):
         for replica in world.replicas:
@@ -168,6 +174,7 @@ def test_without_a_confirmation_there_is_nothing_to_withdraw() -> None:
         caller.run(lambda cluster: withdraw(cluster, SICK, "", dry_run=False))
 
 
+@pytest.mark.slow
 def test_a_remediation_in_another_namespace_is_not_found() -> None:
     with (
         unhealthy_world() as (_, caller),

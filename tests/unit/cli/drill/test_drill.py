@@ -60,6 +60,7 @@ def test_its_watchdog_is_timed_and_the_node_is_back_in_service(stage: Stage) -> 
     assert stage.twice == []
 
 
+@pytest.mark.slow
 def test_a_drill_measures_the_watchdog_reset_without_a_kernel_reboot(stage: Stage) -> None:
     """The node runs for as long as its feed lease and its watchdog allow; the drill measures that time."""
     drilled = stage.drill()

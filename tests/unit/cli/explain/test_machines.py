@@ -142,6 +142,7 @@ def test_a_user_without_the_right_to_see_machines_still_gets_an_explanation_of_a
     assert (view.machine, view.health, view.machines) == ("", "Unwatched", ())
 
 
+@pytest.mark.slow
 def test_an_explanation_about_another_cluster_repeats_the_checker_s_message() -> None:
     world = WorkloadWorld("a")
     try:

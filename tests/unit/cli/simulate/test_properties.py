@@ -138,6 +138,7 @@ def test_the_limits_are_kept(snapshot: Snapshot, plan: Plan) -> None:
         assert len({name for name in in_progress(story, plan, at) if name.startswith("cp-")}) <= 1
 
 
+@pytest.mark.slow
 @given(clusters(), plans())
 @settings(max_examples=40, deadline=None)
 def test_no_node_is_remediated_before_it_is_unhealthy(snapshot: Snapshot, plan: Plan) -> None:

@@ -65,6 +65,7 @@ def test_a_pod_that_stays_on_an_out_of_service_node_is_not_pending() -> None:
     assert {branch.name for branch in view.root if branch.kind == "Pod"} == {"db-0", "web"}
 
 
+@pytest.mark.slow
 def test_a_node_whose_host_is_held_off() -> None:
     world = World("tree power", shaped(machines=3, policy=LENIENT))
     rack = furnish(world)
@@ -102,6 +103,7 @@ def test_a_user_without_the_right_to_a_kind_is_warned_and_sees_the_rest(hidden: 
     assert "nothing releases them" not in {said for branch in view.root for said in branch.says}
 
 
+@pytest.mark.slow
 def test_a_user_without_any_right_is_warned() -> None:
     with unhealthy_world() as (world, _):
         view = SimulatedCaller(world, hidden=EVERYTHING).run(read)

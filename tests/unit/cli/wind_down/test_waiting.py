@@ -163,6 +163,7 @@ def test_the_wind_down_waits_for_the_remediator_s_garbage_collection(power: Powe
     assert LEFT not in other["metadata"].get("annotations", {})
 
 
+@pytest.mark.slow
 def test_a_host_that_stays_off_is_reported_even_without_a_hold(power: PowerWorld) -> None:
     until(power, "power-on", read_interval=0.1)
     power.patch_host({"metadata": {"annotations": {well_known.HOST_PAUSED: "somebody"}}})
@@ -174,6 +175,7 @@ def test_a_host_that_stays_off_is_reported_even_without_a_hold(power: PowerWorld
     assert not power.world.machines[HOST].powered
 
 
+@pytest.mark.slow
 def test_the_wind_down_waits_for_a_host_that_is_powering_on(power: PowerWorld) -> None:
     until(power, "power-on", read_interval=0.1)
     power.patch_host({"metadata": {"annotations": {well_known.HOST_PAUSED: "somebody"}}})
@@ -363,6 +365,7 @@ def _leave_a_marker(fencing: FencingWorld) -> None:
     fencing.api.patch(LEASE, FENCED, change, at=(well_known.AGENT_NAMESPACE, ""))
 
 
+@pytest.mark.slow
 def test_the_wind_down_waits_until_the_remediator_removes_an_orphaned_marker(
     fencing: FencingWorld,
 ) -> None:

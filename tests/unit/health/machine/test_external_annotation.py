@@ -357,6 +357,7 @@ def test_a_machine_that_a_check_selects_is_left_to_the_check_and_that_is_reporte
     assert reported.ignored_for == [("m1", "mhc/workers selects it, and heals it when it is unhealthy")]
 
 
+@pytest.mark.slow
 def test_a_new_check_takes_over_the_remediation_that_the_annotation_started(world: MachineWorld) -> None:
     fall_sick(world, "m1")
     world.run(UNCHANGED_FOR)

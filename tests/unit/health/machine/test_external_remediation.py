@@ -137,6 +137,7 @@ def test_a_missing_template_is_reported_on_every_machine_that_waits_for_it(world
     assert world.fixes() == []
 
 
+@pytest.mark.slow
 @pytest.mark.attack("G4")
 def test_with_a_missing_template_no_dead_node_s_machine_passes_its_check(world: MachineWorld) -> None:
     world.run(30)

@@ -58,6 +58,7 @@ def test_a_storm_closes_the_guard_and_the_figures_show_where(new_world: NewWorld
     assert scraped.series("nodemend_guard_limit_nodes") == {check: 3.0, cluster: 4.0}
 
 
+@pytest.mark.slow
 def test_a_long_storm_repeats_one_event_on_the_check(new_world: NewWorld) -> None:
     scraped, events = Scraped(), list[EventRecord]()
     world = started(new_world, scraped, events.append)

@@ -87,6 +87,7 @@ def test_each_of_two_checks_of_a_cluster_names_its_own_targets(world: MachineWor
     assert world.status()["targets"] == ["m2", "m3"]
 
 
+@pytest.mark.slow
 @pytest.mark.conforms("B16")
 def test_a_machine_that_is_deleted_leaves_the_counts(world: MachineWorld) -> None:
     world.api.delete(world.machines_at, "m1", SPACE)

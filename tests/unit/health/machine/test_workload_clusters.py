@@ -92,6 +92,7 @@ def test_a_cluster_that_hangs_from_the_start_is_reported_and_harms_no_other() ->
     world.close()
 
 
+@pytest.mark.slow
 @pytest.mark.conforms("C10")
 def test_requests_made_before_a_cluster_became_unreachable_stay_until_it_returns(
     world: WorkloadWorld,
@@ -148,6 +149,7 @@ def test_a_rotation_without_a_gap_keeps_the_cluster_visible(world: WorkloadWorld
     assert (world.connections.of["b"], world.fixes()) == (before, ["b1"])
 
 
+@pytest.mark.slow
 def test_a_secret_of_another_cluster_makes_no_node_look_deleted(world: WorkloadWorld) -> None:
     world.write_secret("b", world.clusters["c"].kubeconfig())
     world.clusters["b"].take_only("second")
@@ -210,6 +212,7 @@ def test_many_live_reads_of_a_hanging_cluster_delay_no_other_cluster() -> None:
     world.close()
 
 
+@pytest.mark.slow
 def test_nothing_counts_towards_starting_up_while_a_cluster_is_out_of_reach(world: WorkloadWorld) -> None:
     for name in "ab":
         checks = {"nodeStartupTimeoutSeconds": 200}

@@ -181,6 +181,7 @@ def test_a_secret_that_is_not_of_its_cluster_is_not_used(
     assert links(world, "a") == (0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S5")
 def test_an_exception_from_one_cluster_harms_no_other_and_the_connection_is_retried(
     world: WorkloadWorld,

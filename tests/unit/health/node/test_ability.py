@@ -61,6 +61,7 @@ def test_a_failed_single_remedy_is_reported_and_left_to_an_operator(begin: Start
     assert "Repair it by hand" in story.message("node-1")
 
 
+@pytest.mark.slow
 @pytest.mark.attack("U8")
 def test_a_missing_template_is_reported_before_a_node_fails_and_the_check_is_not_ready(
     begin: StartStory,

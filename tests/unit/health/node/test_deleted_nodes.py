@@ -51,6 +51,7 @@ def test_a_deleted_healthy_or_suspect_node_leaves_nothing_behind(begin: StartSto
     assert (story.verdict("node-1"), story.verdict("node-2"), story.status()["targets"]) == ("", "", 4)
 
 
+@pytest.mark.slow
 def test_a_deleted_node_under_remediation_still_counts_and_its_remediation_ends_with_it(
     begin: StartStory,
 ) -> None:

@@ -48,6 +48,7 @@ def test_another_remedy_starts_after_the_previously_configured_one_is_deleted(be
     assert (story.open(REBOOT), story.open(MANUAL_REMEDIATION)) == ([], ["node-1"])
 
 
+@pytest.mark.slow
 @pytest.mark.conforms("N19")
 def test_limits_thresholds_and_delay_may_change_during_a_remediation(begin: StartStory) -> None:
     story = begin().fail("node-1").run(A_WHILE)

@@ -112,6 +112,7 @@ def test_a_reported_success_ends_nothing_before_the_node_is_healthy(story: Story
     assert story.report == {}
 
 
+@pytest.mark.slow
 def test_the_next_remediation_waits_until_the_first_one_is_deleted(story: Story) -> None:
     story.run(LONG_BEFORE)
     story.world.admin_api.patch(
@@ -122,6 +123,7 @@ def test_the_next_remediation_waits_until_the_first_one_is_deleted(story: Story)
     assert story.run(30.0).open == ["ManualRemediation"]
 
 
+@pytest.mark.slow
 @pytest.mark.conforms("N21")
 def test_a_new_leader_continues_the_escalation(story: Story) -> None:
     story.run(LONG_BEFORE).run(TIMEOUT + 30.0)

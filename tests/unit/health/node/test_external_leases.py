@@ -37,6 +37,7 @@ def test_a_node_that_another_operator_holds_is_left_alone_until_it_is_released(b
     assert story.run(A_WHILE).open() == ["node-1", "node-2"]
 
 
+@pytest.mark.slow
 @pytest.mark.conforms("N7")
 def test_an_unrenewed_lease_ends_by_the_checker_s_clock_from_its_first_read(begin: StartStory) -> None:
     story = held(begin(medik8s_leases=SPACE), "node-1").run(2 * LASTS)

@@ -252,6 +252,7 @@ def test_a_healthy_node_is_not_remediated_and_the_order_is_deleted() -> None:
     story.world.close()
 
 
+@pytest.mark.slow
 def test_an_order_for_another_node_of_the_same_name_is_deleted(story: Story) -> None:
     story.order(uid="8c1b1c43-77a3-4a7e-a10b-2f4a0f1b2d90")
     story.run(SOON)
@@ -265,6 +266,7 @@ def test_an_order_for_an_unchecked_node_waits_for_its_time_and_is_deleted(story:
     assert story.run(920.0).orders == []
 
 
+@pytest.mark.slow
 def test_a_node_that_is_not_ready_by_no_threshold_is_remediated_and_that_is_not_withdrawn() -> None:
     story = Story(silent=())
     thresholds = [{"type": "DiskHealthy", "status": "False", "period": "5m"}]

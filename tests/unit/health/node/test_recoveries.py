@@ -86,6 +86,7 @@ def test_an_excluded_node_is_remediated_after_the_label_is_removed(begin: StartS
     assert story.label("node-1", {label: None}).run(SOON).open() == ["node-1"]
 
 
+@pytest.mark.slow
 @pytest.mark.conforms("N10", "N21")
 def test_four_remedies_are_tried_one_after_the_other_and_none_is_left(begin: StartStory) -> None:
     kinds = ("Reboot", "Reset", "Reimage")

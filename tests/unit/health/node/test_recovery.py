@@ -177,6 +177,7 @@ def test_one_that_fails_is_an_alarm_that_stays_and_holds_nothing(story: Story) -
     assert story.run(600.0).open(SWITCH_ON) == []
 
 
+@pytest.mark.slow
 def test_one_that_does_not_end_in_its_time_is_overdue_also_for_the_next_leader(story: Story) -> None:
     story.fail("node-1").heal("node-1").run(DELAY + A_WHILE)
     assert recoveries(story.run(240.0)) == [("node-1", "Running")]

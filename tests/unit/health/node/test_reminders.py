@@ -79,6 +79,7 @@ def test_a_new_leader_restarts_the_intervals_and_still_reports(begin: StartStory
     assert len(listening.reported) == 2
 
 
+@pytest.mark.slow
 def test_the_failure_of_every_remedy_is_reported_repeatedly_too(begin: StartStory) -> None:
     story, listening = begun(begin, check={"remedies": [remedy("Reboot")]}, kinds=("Reboot",))
     story.fail("node-1").say("node-1", "False").run(400.0)

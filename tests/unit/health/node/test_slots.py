@@ -124,6 +124,7 @@ def test_an_unserved_remediation_is_reported_and_takes_no_slot(begin: StartStory
     assert story.run(A_WHILE).condition("Ready") == ("True", "Watching")
 
 
+@pytest.mark.slow
 @pytest.mark.attack("U1")
 def test_a_served_remediation_does_not_count_as_unserved(begin: StartStory) -> None:
     story = begin().fail("node-1").run(600.0)

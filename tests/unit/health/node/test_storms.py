@@ -19,6 +19,7 @@ def test_a_storm_is_a_condition_of_the_check_and_the_policy(begin: StartStory) -
     assert "3 of 6" in story.message("node-1")
 
 
+@pytest.mark.slow
 @pytest.mark.conforms("N16")
 def test_after_a_storm_it_settles_and_another_storm_restarts_the_settle_time(begin: StartStory) -> None:
     story = begin(policy=CAREFUL).fail(*THREE).heal("node-2", "node-3").run(100.0)
@@ -51,6 +52,7 @@ def test_when_the_limit_opens_again_remediations_start_one_by_one(begin: StartSt
     assert len(story.run(35.0).open()) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.conforms("W6")
 def test_a_remedy_whose_time_is_over_is_given_up_also_in_a_storm_and_the_next_waits(
     begin: StartStory,

@@ -46,6 +46,7 @@ def their_status(world: PowerWorld) -> Object:
     return status
 
 
+@pytest.mark.slow
 def test_the_node_is_healed_and_capm3s_users_see_what_they_know(world: PowerWorld) -> None:
     ask(world)
     world.run(25.0)
@@ -119,6 +120,7 @@ def test_what_cannot_be_read_may_be_held(world: PowerWorld) -> None:
     assert world.remediation is None
 
 
+@pytest.mark.slow
 def test_capm3_that_turns_up_later_is_left_the_field(world: PowerWorld) -> None:
     ask(world)
     while not world.holds:
@@ -140,6 +142,7 @@ def test_an_unknown_strategy_touches_nothing(world: PowerWorld) -> None:
     assert world.remediation is None
 
 
+@pytest.mark.slow
 def test_a_delegate_that_a_user_stops_is_not_created_again(world: PowerWorld) -> None:
     ask(world)
     world.run(20.0)
@@ -166,6 +169,7 @@ def test_a_delegate_without_its_owner_powers_nothing_off_and_is_deleted(world: P
     assert world.world.machines[SICK].powered
 
 
+@pytest.mark.slow
 def test_a_cluster_without_the_kind_is_served_as_before() -> None:
     world = PowerWorld("no capm3", capm3_kinds=True, installed=False)
     world.world.machines[SICK].hung = True

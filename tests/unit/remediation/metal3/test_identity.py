@@ -63,6 +63,7 @@ def nothing_is_switched(world: PowerWorld, seconds: float = 240.0) -> None:
         assert all(machine.powered for machine in world.world.machines.values())
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S2", "G1")
 @pytest.mark.parametrize("provider", ["", "k3s://node-2"])
 def test_an_own_node_with_the_name_of_a_workload_cluster_s_node(two: TwoClusters, provider: str) -> None:
@@ -77,6 +78,7 @@ def test_an_own_node_with_the_name_of_a_workload_cluster_s_node(two: TwoClusters
     assert reason(two.remediation) == ("WrongHost" if provider else "HostIdentityUnproven")
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S2", "G1")
 def test_an_own_node_created_elsewhere_with_all_the_same_names(two: TwoClusters) -> None:
     """Another management cluster made it, with the same names. Only the system UUID differs."""
@@ -92,6 +94,7 @@ def test_an_own_node_created_elsewhere_with_all_the_same_names(two: TwoClusters)
     assert reason(two.remediation) == "WrongHost"
 
 
+@pytest.mark.slow
 @pytest.mark.attack("G2")
 @pytest.mark.parametrize("node", ["node-9", ""])
 def test_a_node_that_is_in_a_workload_cluster(two: TwoClusters, node: str) -> None:
@@ -130,6 +133,7 @@ def ask_by_node(world: PowerWorld, node: str) -> None:
     world.api.create(METAL3_REMEDIATION, {"metadata": {"name": node}, "spec": QUICK}, NAMESPACE)
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S8")
 @pytest.mark.parametrize("machine", ["m-1", "m-3", None])
 def test_a_node_that_states_the_provider_id_of_another(one: PowerWorld, machine: str | None) -> None:
@@ -178,6 +182,7 @@ def test_two_nodes_with_one_system_uuid(one: PowerWorld) -> None:
     assert reason(one.remediation) == "NodesShareIdentity"
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S2")
 def test_a_machine_that_was_deleted_and_recreated(one: PowerWorld) -> None:
     """Its Metal3Machine and the host still belong to the deleted Machine."""

@@ -281,6 +281,7 @@ def test_a_foreign_remediation_that_names_a_check_gains_nothing() -> None:
         assert not here.placed
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
 @pytest.mark.parametrize("selector", [{}, {"matchLabels": {"other": "nodes"}}])
 def test_a_ready_node_is_powered_off_only_if_a_check_that_selects_it_requests_it(
@@ -308,6 +309,7 @@ def test_a_ready_node_is_powered_off_only_if_a_check_that_selects_it_requests_it
         assert here.hosts[:1] == ([] if selector else ["node-1"])
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
 @pytest.mark.parametrize(
     ("spec", "agrees"),
@@ -339,6 +341,7 @@ def test_a_machine_check_is_trusted_only_about_the_machines_it_selects(
         assert here.hosts[:1] == (["node-1"] if agrees else [])
 
 
+@pytest.mark.slow
 def test_a_dead_kubelet_whose_node_still_shows_ready_is_unhealthy() -> None:
     """The controller that would set Ready to Unknown may be dead, too."""
     with world("late", policy=OPEN) as here:
@@ -371,6 +374,7 @@ def test_a_capm3_delegate_powers_no_healthy_node_off() -> None:
         assert here.hosts[:1] == ["node-1"]
 
 
+@pytest.mark.slow
 @pytest.mark.attack("S7")
 def test_a_remediator_that_cannot_watch_nodes_holds_and_still_clears_away() -> None:
     with world("blind", policy=OPEN, check=SELECTS_NONE) as here:

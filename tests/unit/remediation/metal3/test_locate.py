@@ -39,6 +39,7 @@ def assert_untouched(world: PowerWorld) -> None:
     assert not world.holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", ["default/node-1", "node-1", "elsewhere/node-1"])
 def test_a_host_is_looked_for_by_name_beside_its_machine(world: PowerWorld, said: str) -> None:
     """metal3 puts the namespace before the name, and ignores it in newer releases."""
@@ -95,6 +96,7 @@ def test_without_its_metal3_machine_there_is_no_host(world: PowerWorld) -> None:
     assert_untouched(world)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unread", ["machines", "metal3machines"])
 def test_while_a_machine_cannot_be_read_nothing_is_switched_and_then_it_goes_on(
     world: PowerWorld, unread: str
@@ -111,6 +113,7 @@ def test_while_a_machine_cannot_be_read_nothing_is_switched_and_then_it_goes_on(
     assert world.status["phase"] == "succeeded"
 
 
+@pytest.mark.slow
 def test_one_that_belongs_to_no_machine_is_about_the_node_of_its_name(world: PowerWorld) -> None:
     ask_for_node(world, name=SICK)
     world.run(300.0)
@@ -121,6 +124,7 @@ def test_one_that_belongs_to_no_machine_is_about_the_node_of_its_name(world: Pow
     assert found["status"]["host"]["name"] == SICK
 
 
+@pytest.mark.slow
 def test_it_is_located_by_its_annotation_regardless_of_its_name(world: PowerWorld) -> None:
     """As medik8s' NodeHealthCheck creates it."""
     ask_for_node(world, name="node-1-x7k2p", annotations={well_known.NODE_OF_REMEDIATION: SICK})

@@ -16,6 +16,7 @@ def world() -> Iterator[PowerWorld]:
     found.close()
 
 
+@pytest.mark.slow
 def test_it_finds_the_host_by_the_machine_and_brings_the_node_back(world: PowerWorld) -> None:
     world.world.machines[SICK].hung = True
     world.ask()
@@ -27,6 +28,7 @@ def test_it_finds_the_host_by_the_machine_and_brings_the_node_back(world: PowerW
     assert not world.holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -58,6 +58,7 @@ def has_what_it_had(node: Object | None) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_the_node_goes_its_pods_start_elsewhere_and_the_next_one_has_what_it_had(world: PowerWorld) -> None:
     before, pods = uid_of(world.node), pods_on(world, SICK)
     assert pods
@@ -84,6 +85,7 @@ def test_the_host_is_powered_on_only_after_its_pods_are_deleted(world: PowerWorl
     assert world.status["backup"]["labels"] == {"rack": "7"}
 
 
+@pytest.mark.slow
 def test_the_taint_is_never_on_it(world: PowerWorld) -> None:
     seen: list[Object] = []
     world.world.remediator.witnesses.append(lambda *_: seen.extend(world.api.list(NODE)))
@@ -95,6 +97,7 @@ def test_the_taint_is_never_on_it(world: PowerWorld) -> None:
     assert "node.kubernetes.io/out-of-service" not in keys
 
 
+@pytest.mark.slow
 def test_what_the_node_owned_is_collected_and_the_end_is_safe_all_the_same(world: PowerWorld) -> None:
     """As a check of Nodes asks: named like the Node, owned by it."""
     assert world.node is not None
@@ -110,6 +113,7 @@ def test_what_the_node_owned_is_collected_and_the_end_is_safe_all_the_same(world
     assert world.world.machines[SICK].boots == 2
 
 
+@pytest.mark.slow
 def test_without_the_permission_nothing_is_powered_off(forbidding: PowerWorld) -> None:
     before = uid_of(forbidding.node)
     forbidding.ask(releaseBy=BY_DELETION)
@@ -121,6 +125,7 @@ def test_without_the_permission_nothing_is_powered_off(forbidding: PowerWorld) -
     assert not forbidding.holds
 
 
+@pytest.mark.slow
 def test_without_the_right_to_delete_it_the_attempt_fails_and_power_comes_back(world: PowerWorld) -> None:
     before = uid_of(world.node)
     world.world.remediator.forbidden.add((Method.DELETE, "nodes"))
@@ -149,6 +154,7 @@ def test_it_is_not_switched_off_again_and_again_for_want_of_a_right(world: Power
     assert world.node is None
 
 
+@pytest.mark.slow
 def test_without_the_right_to_write_on_the_new_node_it_ends_all_the_same(world: PowerWorld) -> None:
     world.ask(releaseBy=BY_DELETION)
     run_until_it_is_deleted(world)

@@ -81,6 +81,7 @@ def test_it_stays_while_the_node_has_nodemend_s_taint(world: PowerWorld) -> None
     assert LEFT in world.annotations
 
 
+@pytest.mark.slow
 def test_the_hold_of_a_living_one_is_its_own(world: PowerWorld) -> None:
     world.rack.bmcs[SICK].faults.off_never_done = True
     world.world.machines[SICK].hung = True

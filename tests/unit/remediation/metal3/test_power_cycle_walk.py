@@ -498,6 +498,7 @@ def test_a_detached_state_between_two_reads_is_detected() -> None:
     live(world)
 
 
+@pytest.mark.slow
 def test_power_is_not_cycled_without_end_nor_without_being_counted() -> None:
     world = World()
     for _ in range(MOST_STEPS):

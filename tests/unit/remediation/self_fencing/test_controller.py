@@ -18,6 +18,7 @@ def world() -> Iterator[FencingWorld]:
     found.close()
 
 
+@pytest.mark.slow
 def test_a_node_that_is_cut_off_resets_itself_and_is_released_by_time(world: FencingWorld) -> None:
     bound = world.pods
     assert bound
@@ -72,6 +73,7 @@ def test_a_kubelet_that_claims_years_of_silence_still_delays_the_release_some_mi
     world.run_until(lambda: "evidence" in world.status, LONGEST_LEASE_SECONDS + 120.0)
 
 
+@pytest.mark.slow
 def test_after_its_return_the_gate_opens_and_the_remediation_ends(world: FencingWorld) -> None:
     world.cut_off()
     world.ask()
@@ -182,6 +184,7 @@ def test_another_leader_continues_with_the_proven_seconds(world: FencingWorld) -
     assert took < 72.0
 
 
+@pytest.mark.slow
 def test_an_unmarked_node_continues_to_renew(world: FencingWorld) -> None:
     world.run(300.0)
 

@@ -176,6 +176,7 @@ def test_one_that_was_marked_meanwhile_is_left_alone() -> None:
     assert place.annotation("b", well_known.PEER_PROPOSAL) is None
 
 
+@pytest.mark.slow
 def test_many_are_proposed_to_in_one_sweep_and_remediations_need_not_wait_for_it() -> None:
     place = Place()
     names = [f"n{number}" for number in range(400)]

@@ -1,5 +1,6 @@
 """The algebra of field sets, held to that of plain sets of paths."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +43,7 @@ def test_paths_survive_the_form_on_the_wire(paths: Paths) -> None:
     assert flat(built(paths)) == paths
 
 
+@pytest.mark.slow
 @given(PATHS, PATHS)
 def test_union_difference_and_intersection_are_those_of_sets(one: Paths, other: Paths) -> None:
     a, b = built(one), built(other)
@@ -52,6 +54,7 @@ def test_union_difference_and_intersection_are_those_of_sets(one: Paths, other: 
     assert overlap(a, b) == bool(one & other)
 
 
+@pytest.mark.slow
 @given(PATHS, PATHS)
 def test_a_recursive_difference_takes_what_is_below_as_well(one: Paths, other: Paths) -> None:
     left = {path for path in one if not any(path[: len(taken)] == taken for taken in other)}
