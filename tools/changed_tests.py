@@ -4,6 +4,7 @@ A module's tests are the files named after it in its mirrored folder; without on
 """
 
 import argparse
+import itertools
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -39,8 +40,11 @@ def _tests_of_file(
 
 
 def _of_test_file(path: PurePosixPath, exists: Callable[[str], bool]) -> Iterator[str]:
-    """A test itself; for a helper or a golden file, its folder. Slow kinds have their own recipes."""
-    if path.parts[1] in _SLOW_KINDS or not exists(str(path.parent)):
+    """A test itself; for a helper, its folder; for a golden file, the folder above "golden".
+
+    Slow kinds have their own recipes.
+    """
+    if len(path.parts) < 3 or path.parts[1] in _SLOW_KINDS or not exists(str(path.parent)):
         return
     if path.name.startswith("test_") and path.suffix == ".py":
         if exists(str(path)):
@@ -48,7 +52,8 @@ def _of_test_file(path: PurePosixPath, exists: Callable[[str], bool]) -> Iterato
     elif path.parts[1] == "scenarios":
         yield "tests/scenarios"
     else:
-        yield str(path.parent)
+        above_golden = itertools.takewhile(lambda part: part != "golden", path.parent.parts)
+        yield str(PurePosixPath(*above_golden))
 
 
 def _nearest(folder: PurePosixPath, exists: Callable[[str], bool]) -> Iterator[str]:

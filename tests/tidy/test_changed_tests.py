@@ -3,12 +3,17 @@
 from changed_tests import tests_of as chosen_tests
 
 FILES = {
+    "tests",
     "tests/unit/kube",
     "tests/unit/kube/test_store.py",
     "tests/unit/health/node",
     "tests/unit/health/node/test_tracker.py",
     "tests/unit/health/node/test_tracker_order.py",
     "tests/unit/simulation/api_server",
+    "tests/unit/cli/explain/golden",
+    "tests/unit/cli/explain/golden/a_storm.txt",
+    "tests/unit/cli/explain",
+    "tests/unit/cli/explain/test_goldens.py",
     "tests/unit/cli/status",
     "tests/tidy",
     "tests/tidy/test_words.py",
@@ -55,6 +60,14 @@ def test_a_deleted_test_is_not_run() -> None:
 
 def test_a_scenario_runs_all_scenarios() -> None:
     assert _chosen("tests/scenarios/node_health_check/storm.txt") == ["tests/scenarios"]
+
+
+def test_a_golden_file_runs_the_tests_beside_its_folder() -> None:
+    assert _chosen("tests/unit/cli/explain/golden/a_storm.txt") == ["tests/unit/cli/explain"]
+
+
+def test_a_document_beside_the_folders_of_tests_does_not_run_them_all() -> None:
+    assert _chosen("tests/README.md") == []
 
 
 def test_slow_kinds_and_documents_have_their_own_recipes() -> None:
