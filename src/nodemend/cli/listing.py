@@ -1,8 +1,6 @@
-"""Find the remediations that a command concerns, of every kind that Nodemend's remediator serves.
+"""Objects that commands list: remediations of every kind that Nodemend serves, Machines and their checks.
 
-Ages from the times written in objects, for commands, which have not watched the objects.
-
-Machines, their checks and their Clusters, listed once.
+Ages are those written in the objects, because a command has not watched them.
 """
 
 from collections.abc import Collection, Mapping
@@ -27,6 +25,9 @@ from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 from nodemend.safety.holds import MAY_RUN_TWICE
 from nodemend.safety.time_proof import NoTimeProof
 
+if TYPE_CHECKING:
+    from nodemend.health.machine.index import MachineKey
+
 
 def age_of(text: str | None, now: datetime) -> float | None:
     """Return the age in seconds; None if there is no valid time."""
@@ -42,6 +43,7 @@ def written_age(time: datetime | str | None, now: datetime) -> float:
 
 AnyRemediation = ManualRemediation | Metal3Remediation | SelfRemediation
 
+T = TypeVar("T")
 RemediationT = TypeVar("RemediationT", ManualRemediation, AnyRemediation)
 
 _NONE: Final = Absent()
@@ -201,13 +203,6 @@ def _must_have(fact: ReadResult[list[RemediationT]]) -> list[RemediationT]:
             raise not_installed()
         case Unreadable(why):
             raise CommandFailure(ExitCode.WRONG, f"the remediations cannot be read: {why}.")
-
-
-if TYPE_CHECKING:
-    from nodemend.health.machine.index import MachineKey
-
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,6 @@
-"""Listed objects in the same caches and indexes that the controllers use.
+"""Listed objects in the same caches and indexes that the controllers use: remediations, and Machines.
 
-The remediations of every kind that the checks name, listed once. The MachineIndex that a checker would have
-of the listed Machines.
-
-It imports much of health/. So `status` imports it only in a cluster with Machines.
+It imports much of health/, so `status` imports it only in a cluster with Machines.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,10 +1,7 @@
-"""Deletion of a remediation that is no longer needed.
+"""Creation and deletion of remediations: the shared dependencies of one leader term.
 
-Shared dependencies for creating remediations; one instance per leader term.
-
-Sends one write and maps its outcome to a reconcile result.
-
-Other operators that work on a node: the Leases by which medik8s' operators coordinate.
+A remediation is created only while no other operator holds the node's Lease. A remediation that is no longer
+needed is deleted.
 """
 
 from collections.abc import Callable

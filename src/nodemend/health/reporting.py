@@ -1,13 +1,4 @@
-"""Reports verdicts on targets of any kind: a log line, a metric, an event on the target.
-
-Reminders of lasting holds: one sentence per check, regardless of the number of held nodes.
-
-The intervals at which a check's status is re-evaluated although nothing about the check has changed.
-
-Metrics of the guard, for checks of any kind.
-
-Metrics of a check's own conditions.
-"""
+"""Reports of health checks of any kind: events, reminders of lasting holds, and metrics."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping

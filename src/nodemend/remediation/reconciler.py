@@ -1,8 +1,7 @@
-"""The reconciler of all remediation kinds: gather, decide, act.
+"""The reconciler of all remediation kinds: gather, decide, act, report.
 
-A pass makes at most one write, and the next pass reads everything again.
-
-Reports steps and holds of remediations: a log line, a metric, an event on the Node.
+A pass makes at most one write, and the next pass reads everything again. Steps and holds are reported by a
+log line, a metric and an event on the Node.
 """
 
 from collections.abc import Callable

@@ -1,15 +1,11 @@
-"""The guard before a remediation starts: node counts, storms and the last start, for one leader term.
+"""The guard before a remediation starts, and the caches that it uses.
 
-Counts follow the changes of Nodes, so an evaluation costs as much as there are open remediations, not Nodes.
+It counts nodes, storms and the last start, for one leader term. Counts follow the changes of Nodes, so an
+evaluation costs as much as there are open remediations, not Nodes.
 
-Caches that every remediator replica keeps beside remediations: Nodes, NodeHealthChecks, the policy.
-
-Caches count and wake; the facts of a step are read live. Only the guard waits for the caches to sync.
-
-Index of identity claims by Node: provider ID, the host named in it, system UUID. Each must be unique.
-
-It is kept from the remediator's watch of Nodes, so that no decision scans all of them. It can only hold a
-remediation, never allow one: the Node itself, its Machine and its host are read live as well.
+Caches count and wake; the facts of a step are read live. Only the guard waits for the caches to sync. The
+index of identity claims (provider ID, the host named in it, system UUID, each of which must be unique) can
+only hold a remediation, never allow one: the Node itself, its Machine and its host are read live as well.
 """
 
 from collections.abc import Callable, Coroutine, Sequence

@@ -1,6 +1,6 @@
-"""Write requests of the steps that all remediations share.
+"""Write requests that all remediations share, and the lock of a node.
 
-The lock of a node: a Lease named after the Node's UID, held by its active remediation.
+The lock is a Lease named after the Node's UID, held by the node's active remediation.
 """
 
 from collections.abc import Mapping
@@ -198,7 +198,7 @@ def write_node(node: Node | None, step: NodeStep) -> Request:
         case steps.RemoveTaint(facts, _, mark):
             only_if = Precondition(facts.uid, facts.version)
             revoked = {"metadata": {"annotations": {well_known.RELEASE_REVOKED: mark}}} if mark else {}
-            kept = tuple(taint for taint in node.spec.taints if not _is_ours(taint))
+            kept = tuple(taint for taint in node.spec.taints if not _is_our_taint(taint))
             change = {**_taints(kept), **revoked}
         case steps.RevokeRelease(facts, mark):
             only_if = Precondition(facts.uid, facts.version)
@@ -217,5 +217,5 @@ def _taints(wanted: tuple[NodeTaint, ...]) -> Mapping[str, Any]:
     return {"spec": {"taints": list(wanted) or None}}
 
 
-def _is_ours(taint: NodeTaint) -> bool:
+def _is_our_taint(taint: NodeTaint) -> bool:
     return Taint(taint.key, taint.effect, taint.value) == OUR_TAINT

@@ -1,12 +1,7 @@
 """Evaluate the facts that `kubectl mend check` reads. Pure.
 
-Evaluate the health checks: the nodes that they select, and whether they could act.
-
-Evaluate self-fencing: the nodes that would reset themselves, and those that could be released by time.
-
-Evaluate open remediations and objects that ended remediations left behind.
-
-Evaluate the admission policies: each required one exists, is as shipped in this version, and is bound.
+In this order: the API server and the controllers, health checks, open remediations and what ended ones left
+behind, self-fencing, and the admission policies.
 """
 
 from collections import defaultdict

@@ -1,11 +1,4 @@
-"""The result of `kubectl mend check`.
-
-The self-fencing part of `kubectl mend check`, per node and summed up.
-
-Text output of `kubectl mend check`.
-
-Text of self-fencing: summed reasons why nodes cannot be released by time, and a row per node.
-"""
+"""The view and the text of `kubectl mend check`: findings by group, and self-fencing per node."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,11 +1,4 @@
-"""The view of `kubectl mend status`.
-
-The rows of `kubectl mend status` for Machines and their checks.
-
-The last remediations that ended.
-
-Text output of `kubectl mend status`.
-"""
+"""The view and the text of `kubectl mend status`: checks, nodes, Machines, and the last remediations."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

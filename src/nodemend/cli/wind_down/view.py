@@ -1,12 +1,6 @@
-"""The view of `kubectl mend wind-down` at its end.
+"""The view and the text of `kubectl mend wind-down`: its progress, its end, and each leftover.
 
-Text output of `kubectl mend wind-down`.
-
-Text about leftovers: what each is, why it exists, and the next step.
-
-Text about a remediation that must end: its name and its progress.
-
-Progress lines of a wind-down: each is printed once, and again if it changed. Pure.
+A leftover is explained: what it is, why it exists, and the next step. Pure.
 """
 
 from collections.abc import Iterator, Mapping

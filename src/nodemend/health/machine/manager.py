@@ -1,7 +1,4 @@
-"""The part of the checker that serves MachineHealthChecks: its watches, its requeues and its dependencies.
-
-Watches the served kinds of Machines, their checks and their Clusters, and updates the Machine index.
-"""
+"""The part of the checker that serves MachineHealthChecks: its watches, its requeues and its dependencies."""
 
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass

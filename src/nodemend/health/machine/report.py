@@ -1,13 +1,9 @@
-"""The status of a MachineHealthCheck, in its project's format.
+"""The status of a MachineHealthCheck, in its project's format, and the history of its remediations.
 
-Writes the status of each served check, and exports its counts.
-
-The most recent remediations of Machines, and the outcome of each.
-
-The status of another project's check has no field for them, so the status of the RemediationPolicy stores one
-bounded list for all checks. It is derived from the current state: each active remediation gets an entry, and
-an open entry without an active remediation has ended. So a change of leader loses only a remediation that
-started and ended between two leader terms.
+The status of another project's check has no field for the history, so the status of the RemediationPolicy
+stores one bounded list for all checks. It is derived from the current state: each active remediation gets an
+entry, and an open entry without an active remediation has ended. So a change of leader loses only a
+remediation that started and ended between two leader terms.
 """
 
 from collections import Counter

@@ -1,10 +1,6 @@
-"""Preflight: repeats the decision on live reads before anything is created or deleted.
+"""Preflight: repeats the decision on live (uncached) reads before anything is created or deleted.
 
-Write requests of a NodeHealthCheck: create a remediation, delete an order, write statuses.
-
-Checks of cached facts against live (uncached) reads before a write.
-
-Manual orders to remediate nodes: found in the cache, verified by a live read before acting.
+Also the writes that follow it, and manual orders, which the cache finds and a live read verifies.
 """
 
 from collections.abc import Mapping

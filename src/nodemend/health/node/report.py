@@ -1,9 +1,4 @@
-"""The status of a check and of the policy: counts, unhealthy targets, and conditions.
-
-Writes the statuses of checks and policy, which users and the next leader read.
-
-The last remediations of a check and their outcomes.
-"""
+"""The status of a NodeHealthCheck and of the policy, with history, which users and the next leader read."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
