@@ -81,23 +81,23 @@ def _stay(part: str, *free: str) -> Callable[[Write], bool]:
 
 
 DELETABLE_NODES: Final[tuple[Demand, ...]] = (
-    (lambda write: write.user == REMEDIATOR, FORBIDDEN, "Nodemend's checker writes no Nodes"),
+    (lambda write: write.user == REMEDIATOR, FORBIDDEN, "Nodemend's checker may not write Nodes"),
     (
         lambda write: not write.creates and not write.attempt.subresource,
         FORBIDDEN,
-        "Nodemend's remediator creates no Nodes, nor writes their status",
+        "Nodemend's remediator may neither create Nodes nor write their status",
     ),
     (
         lambda write: not _is_deletion(write) or not _is_ready(write.old),
         FORBIDDEN,
-        "Nodemend's remediator deletes no Node that is Ready",
+        "Nodemend's remediator may not delete a Node that is Ready",
     ),
     (
         _updated(_taints_stay),
         FORBIDDEN,
         (
-            "spec.taints: Nodemend's remediator may add taints to a Node that was registered within the hour,"
-            " and remove only its own, node.kubernetes.io/out-of-service=nodemend:NoExecute"
+            "spec.taints: Nodemend's remediator may add taints to a Node that was registered within the last "
+            "hour, and remove only its own, node.kubernetes.io/out-of-service=nodemend:NoExecute"
         ),
     ),
     (
@@ -105,7 +105,7 @@ DELETABLE_NODES: Final[tuple[Demand, ...]] = (
         FORBIDDEN,
         (
             "spec: Nodemend's remediator may add taints and a cordon to a Node that was registered within the"
-            " hour, and change nothing else"
+            " last hour, and may change nothing else"
         ),
     ),
     (
@@ -115,14 +115,14 @@ DELETABLE_NODES: Final[tuple[Demand, ...]] = (
             )
         ),
         FORBIDDEN,
-        "metadata: Nodemend's remediator may change no finalizer or owner of a Node",
+        "metadata: Nodemend's remediator may not change finalizers or owners of a Node",
     ),
     (
         _updated(_stay("labels")),
         FORBIDDEN,
         (
             "metadata.labels: Nodemend's remediator may add labels to a Node that was registered within the"
-            " hour, and change none"
+            " last hour, and may not change existing labels"
         ),
     ),
     (
@@ -130,7 +130,7 @@ DELETABLE_NODES: Final[tuple[Demand, ...]] = (
         FORBIDDEN,
         (
             "metadata.annotations: Nodemend's remediator may add annotations to a Node that was registered "
-            "within the hour, and change only its own, nodemend.io/release-revoked"
+            "within the last hour, and change only its own, nodemend.io/release-revoked"
         ),
     ),
 )

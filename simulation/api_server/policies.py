@@ -162,11 +162,11 @@ def others_taints(object_: Part) -> list[Part]:
 
 
 NODES: Final[tuple[Demand, ...]] = (
-    (lambda write: write.user == REMEDIATOR, FORBIDDEN, "Nodemend's checker writes no Nodes"),
+    (lambda write: write.user == REMEDIATOR, FORBIDDEN, "Nodemend's checker may not write Nodes"),
     (
         lambda write: write.attempt.operation is Operation.UPDATE and not write.attempt.subresource,
         FORBIDDEN,
-        "Nodemend's remediator neither creates nor deletes Nodes, nor writes their status",
+        "Nodemend's remediator may neither create nor delete Nodes, nor write their status",
     ),
     (
         lambda write: others_taints(write.new) == others_taints(write.old),
@@ -179,12 +179,12 @@ NODES: Final[tuple[Demand, ...]] = (
     (
         lambda write: same_but(of(write.new, "spec"), of(write.old, "spec"), "taints"),
         FORBIDDEN,
-        "spec: Nodemend's remediator may change nothing but its own taint",
+        "spec: Nodemend's remediator may change only its own taint",
     ),
     (
         lambda write: same_but(write.new["metadata"], write.old["metadata"], "annotations", *MOVES_BY_ITSELF),
         FORBIDDEN,
-        "metadata: Nodemend's remediator may change no label, finalizer or owner of a Node",
+        "metadata: Nodemend's remediator may not change labels, finalizers or owners of a Node",
     ),
     (
         lambda write: same_but(

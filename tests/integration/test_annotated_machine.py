@@ -214,10 +214,10 @@ def test_no_other_account_creates_a_machine_with_the_annotation(stage: Stage) ->
             {"metadata": {"annotations": {HOST_OF_MACHINE: None}}},
             "may only remove host.metal3.io/external-remediation",
         ),
-        ({"metadata": {"labels": {"a": "b"}}}, "may change no label, finalizer or owner of a Machine"),
+        ({"metadata": {"labels": {"a": "b"}}}, "may not change labels, finalizers or owners of a Machine"),
         (
             {"metadata": {"finalizers": ["a.example/b"]}},
-            "may change no label, finalizer or owner of a Machine",
+            "may not change labels, finalizers or owners of a Machine",
         ),
         ({"spec": {"providerID": "other://x"}}, "may not create Machines or change their spec"),
     ],

@@ -260,7 +260,8 @@ def test_explain_names_the_hold_and_the_next_step(mend: Mend) -> None:
     shown = mend("viewer", "explain", "edge-03")
 
     assert shown.stdout.splitlines()[0] == (
-        "edge-03 is under remediation, and held. Waiting for an operator to confirm that edge-03 is off."
+        "edge-03 is under remediation, and held. Waiting for an operator to confirm that edge-03 is down: "
+        "powered off, or reset."
     )
     assert "kubectl mend confirm edge-03 --reason" in shown.stdout.splitlines()[-1]
     assert shown.returncode == 0
@@ -452,7 +453,7 @@ def test_an_override_is_ordered_past_a_closed_guard(mend: Mend) -> None:
 
     assert shown.returncode == 0, shown.stderr
     assert (
-        "It would override these limits of the guard:\n  Too many are unhealthy in the cluster"
+        "It would override these limits of the guard:\n  Too many targets are unhealthy in the cluster"
         in shown.stdout
     )
     stands = mend.cluster.plane.api.get(f"{ORDERS}/edge-15")["spec"]

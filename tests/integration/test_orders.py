@@ -77,7 +77,7 @@ def test_an_order_is_held_by_the_guard_and_one_past_it_is_followed_once(
     def held() -> bool:
         """True if the guard holds it; before its caches are complete, the checker holds it for that."""
         row = report(cluster)
-        too_many = "Too many are unhealthy in the cluster: 1 of 5" in row.get("message", "")
+        too_many = "Too many targets are unhealthy in the cluster: 1 of 5" in row.get("message", "")
         return row.get("verdict") == "Held" and too_many
 
     wait_until("it is held", held, within=SOON, processes=[checker])

@@ -72,7 +72,7 @@ CASES: Final[Mapping[str, tuple[str, str]]] = {
 }
 """The scene, and the arguments of `kubectl`; or a metric that alerts use."""
 _AT_EACH_RUN: Final = re.compile(
-    r"(?<!limit )(?<!lasted )\b\d+(m\d\d)?s\b(?! is enough)|\b\d+m\b(?! is enough)|\b\d+d\d\dh\b"
+    r"(?<!limit )(?<!lasted )\b\d+(m\d\d)?s\b(?! without one)|\b\d+m\b(?! without one)|\b\d+d\d\dh\b"
     r"|\b(?!2026-01-01)\d{4}-\d\d-\d\dT[\d:.]+Z"
 )
 ALERTS: Final = "U7_alerts"

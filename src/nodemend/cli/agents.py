@@ -267,7 +267,7 @@ def evaluate_prospect(
         return NoRelease("its agent's Lease and its Node name different boots", _SEE_AGENT_LOG)
     if report.watchdog.effective <= 0:
         why = report.watchdog.why or "it reports none"
-        return NoRelease(f"no watchdog would reset it: {why}", "Let a remedy of another kind heal it.")
+        return NoRelease(f"no watchdog would reset it: {why}", "Use another remedy for it.")
     needed = needed_for(report, spec)
     if isinstance(needed, NoTimeProof):
         return OnlyNewBoot(needed.why, needed.remedy)

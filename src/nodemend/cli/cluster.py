@@ -340,7 +340,7 @@ class LeaderView:
                 return f"{self.component}: {self.holder} leads, renewed {ago} ago"
             case LeaderState.SILENT:
                 ago = spell_seconds(self.renewed_ago or 0.0)
-                return f"{self.component}: {self.holder} led, but has been silent for {ago}"
+                return f"{self.component}: {self.holder} led, but has not renewed its Lease for {ago}"
             case LeaderState.NO_HOLDER:
                 return f"{self.component}: no replica leads"
             case LeaderState.NEVER:

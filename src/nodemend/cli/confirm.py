@@ -155,7 +155,8 @@ def _refuse_state(remediation: ManualRemediation) -> ConfirmRefusal | None:
     if confirmation is not None:
         return ConfirmRefusal(
             f"{confirmation.by} has already confirmed that {node} is down: {confirmation.reason}.",
-            f"kubectl mend explain {node}, or withdraw it: kubectl mend confirm {node} --withdraw",
+            f"kubectl mend explain {node}, or withdraw the confirmation: "
+            f"kubectl mend confirm {node} --withdraw",
         )
     if not remediation.status.node_uid:
         return ConfirmRefusal("The remediator has not recorded the state of the node yet.", _SOON)

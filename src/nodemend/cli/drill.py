@@ -97,7 +97,7 @@ class DrillView:
     driver: str
     written_seconds: float
     effective_seconds: float
-    """W in seconds, as managers assume it."""
+    """W in seconds, as the remediator assumes it."""
     feed_lease_seconds: float
     """G: the seconds after the marker for which the node may still feed its watchdog."""
     safe_time_seconds: int | None
@@ -110,7 +110,7 @@ class DrillView:
 class Outcome(StrEnum):
     WITHIN = "within"
     LATE = "late"
-    """The watchdog took longer than managers assume, so no release by time is safe on this node."""
+    """The watchdog took longer than the remediator assumes, so no release by time is safe on this node."""
     NOT_BY_WATCHDOG = "notByWatchdog"
     """The feeder requested a reboot and the kernel did it, so the watchdog was not timed."""
     NO_RECORD = "noRecord"
@@ -421,7 +421,8 @@ def render_preview(view: DrillView, width: int) -> Iterator[str]:
         width,
     )
     if view.safe_time_seconds is not None:
-        yield f"Managers count on that: {view.safe_time_seconds} s after a marker they release it (T_safe)."
+        safe = view.safe_time_seconds
+        yield f"The remediator relies on that: {safe} s after a marker it releases the workloads (T_safe)."
     else:
         yield from fold(f"Nothing is released by time there: {view.why_not_by_time}.", width)
     if view.pods:
@@ -442,9 +443,10 @@ def _said(view: DrilledView) -> Iterator[str]:
             yield from _against_safe_time(view)
         case Outcome.LATE:
             yield f"{_timed(view)}, LATER than W ({drill.effective_seconds:g} s)."
-            yield "Nothing may be released there by time until W is right."
+            yield "Nothing may be released there by time until W in its settings is corrected."
         case Outcome.NOT_BY_WATCHDOG:
-            yield f"{drill.node} was rebooted by its kernel for its feeder: its watchdog was not timed."
+            said = "was rebooted by its feeder, not by its watchdog, so the watchdog was not timed."
+            yield f"{drill.node} {said}"
         case Outcome.NO_RECORD:
             yield f"{drill.node} booted again, without a record on its disk: its watchdog was not timed."
     yield f"It reported its new boot {back} after the marker, and is back in service."
@@ -466,10 +468,12 @@ def _next(view: DrilledView) -> Iterator[str]:
     node = view.drill.node
     match view.outcome:
         case Outcome.WITHIN | Outcome.LATE:
-            yield f"To keep this: on {node}, in /etc/nodemend/host.env: NODEMEND_DRILL={view.setting}"
+            setting = f"NODEMEND_DRILL={view.setting}"
+            yield f"To keep this result, set on {node} in /etc/nodemend/host.env: {setting}"
         case Outcome.NOT_BY_WATCHDOG:
             yield "Read the logs of its agent and its feeder, and drill it again."
         case Outcome.NO_RECORD:
-            yield "Is its feeder as new as its agent, and /var/lib/nodemend on a disk?"
+            where = "/var/lib/nodemend is on a disk"
+            yield f"Check that its feeder and agent have the same version, and that {where}."
     yield "To let pods start there again:"
     yield f"Next: kubectl uncordon {node}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Final = {
     "check": ("nodemend.cli.read_commands", "Verify the cluster, the installation and the configuration."),
-    "status": ("nodemend.cli.read_commands", "Show everything that is not simply healthy, on one screen."),
+    "status": ("nodemend.cli.read_commands", "Show everything that needs attention, on one screen."),
     "explain": ("nodemend.cli.read_commands", "Say why a node or a Machine is or is not remediated."),
     "tree": ("nodemend.cli.read_commands", "Show everything that concerns the healing of a node."),
     "timeline": (

@@ -211,7 +211,7 @@ def render(view: ProbeView, width: int) -> Iterator[str]:
             yield from fold(f"{number:>3}  {step}", width, " " * 5)
     if view.ways:
         yield ""
-        rows = [("REMEDY", "EVIDENCE", "POSSIBLE", "AFTER", "RESTS ON, OR WHY NOT")]
+        rows = [("REMEDY", "EVIDENCE", "POSSIBLE", "AFTER", "DEPENDS ON, OR WHY NOT")]
         rows += [_way(way) for way in view.ways]
         yield from align(rows)
     if view.peers or view.needed_peers:
@@ -298,7 +298,7 @@ def _ways(facts: ProbeFacts, number: int, template: TemplateReference) -> Iterat
             kind=template.kind.removesuffix("Template"),
             evidence="-",
             possible=Possible.UNKNOWN,
-            because="another project defines this kind, and what it proves",
+            because="another project's kind: its evidence is unknown",
         )
 
 
@@ -455,7 +455,7 @@ def _headline(facts: ProbeFacts, ways: tuple[ReleasePath, ...]) -> str:
 
 
 def _by(way: ReleasePath) -> str:
-    said = {"E1": "by its power (E1)", "E2": "by a new boot (E2)", "E5": "by a confirmation (E5)"}
+    said = {"E1": "by a confirmed power-off (E1)", "E2": "by a new boot (E2)", "E5": "by a confirmation (E5)"}
     return said.get(way.evidence, f"by time (E4) {way.after_seconds} s after its marker")
 
 
@@ -520,7 +520,7 @@ def _needed(facts: ProbeFacts) -> Iterator[str]:
     lists = agent.report.peers if agent is not None and agent.report is not None else ()
     for names in lists:
         if not names:
-            yield "it has no peers: without at least two nothing is proven by time"
+            yield "it has no peers, and a time proof needs at least 2"
             continue
         rows = [_peer(name, facts.peers.get(name, Absent())) for name in names]
         speak = sum(row.agent is AgentReadiness.REPORTING for row in rows)
@@ -542,8 +542,8 @@ def _notes(facts: ProbeFacts, ways: tuple[ReleasePath, ...]) -> Iterator[str]:
         yield f"Its boot gate keeps kubelet from starting: {agent.report.held_back}."
     if agent is not None and agent.report is not None and not agent.report.boot_gate:
         yield (
-            "No boot gate guarded this boot. Such a boot is reset if the API server answers it once, and "
-            f"then not for {agent.report.feed_lease:g} s before its agent has begun."
+            "This boot started without a boot gate. Until its agent runs, it is reset if the API server "
+            f"answers it once and then not for {agent.report.feed_lease:g} s."
         )
     if agent is not None and agent.has_begun:
         yield _certificate(agent)
@@ -581,5 +581,5 @@ def _next_step(facts: ProbeFacts, ways: tuple[ReleasePath, ...], prospect: Prosp
         edit = f"kubectl edit nodehealthcheck {facts.check.metadata.name}"
         return f"create the template {named}, or name another: {edit}"
     if all(way.possible is not Possible.YES for way in ways if way.remedy):
-        return "ask a user who may read more than you, or the owner of the remedy"
+        return "ask a user with more read permissions, or the owner of the remedy"
     return "nothing"

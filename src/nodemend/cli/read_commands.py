@@ -192,7 +192,7 @@ if TYPE_CHECKING:
 @output_option
 @cluster_options
 def status_command(cluster: ClusterOptions, form: Form, *, watched: bool) -> int:
-    """Show on one screen everything that is not simply healthy. It changes nothing.
+    """Show everything that needs attention on one screen. It changes nothing.
 
     Exits with 1 if a controller has no live leader, or if something cannot be read; nothing unread is shown
     as healthy. With --watch a terminal is redrawn after each read; elsewhere, and with -o json or yaml, a
@@ -354,7 +354,7 @@ def tree_command(cluster: ClusterOptions, form: Form, node: str) -> int:
     "-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", help="The output format."
 )
 def version_command(output: str) -> None:
-    """Print the version of this program. It asks no cluster.
+    """Print the version of this program. It contacts no cluster.
 
     \b
     Example:

@@ -58,8 +58,8 @@ def confirm_command(  # noqa: PLR0913 - click passes one parameter per flag
     """Confirm that a node is down, so that its pods and volumes are released and start elsewhere.
 
     It shows the kubelet's last Lease renewal and the workloads that will be released, and asks for the node's
-    name. The confirmation is recorded under your user name. Confirm only if you have seen the machine without
-    power, or reset it: if it still runs, its data may be destroyed.
+    name. The confirmation is recorded under your user name. Confirm only if the machine is down: you powered
+    it off or reset it, or you saw it without power. If it still runs, its data may be destroyed.
 
     \b
     Examples:
@@ -144,14 +144,14 @@ def drill_command(
 
     A release by time relies on the time that a watchdog needs to reset the node. The drill measures it: as in
     a remediation, the node gets a marker and stops feeding its watchdog, and it writes to its disk until the
-    reset. When the node is back, the measured time is compared with W, the time that managers assume. Drain
-    the node first.
+    reset. When the node is back, the measured time is compared with W, the time that the remediator
+    assumes. Drain the node first.
 
     The drill is refused while a remediation is open in the cluster; while Nodemend is paused or in mode
     DryRun; if the RemediationPolicy does not exist or cannot be read; and for a node that is not Ready, or
     whose agent does not report or would not reset it. It needs the ClusterRole nodemend-driller.
 
-    Exits with 0 only if the watchdog was timed and kept to W.
+    Exits with 0 only if the drill measured the watchdog and it was not slower than W.
 
     \b
     Examples:

@@ -6,8 +6,8 @@ from typing import Final
 from nodemend.guard.policies import Fingerprint
 
 SHIPPED: Final[Mapping[str, tuple[Fingerprint, ...]]] = {
-    "nodemend-accounts": (Fingerprint("2804dd9db3ed730f", "0ee30e543e8dcfe7", "cf60935ac47f95f1"),),
-    "nodemend-agent-leases": (Fingerprint("50c51767bf72c2af", "61e4557f3e6eb33c", "fd7f1392626810ea"),),
+    "nodemend-accounts": (Fingerprint("2804dd9db3ed730f", "b5acc46430c8e652", "cf60935ac47f95f1"),),
+    "nodemend-agent-leases": (Fingerprint("50c51767bf72c2af", "18afdcb505e6ef8c", "fd7f1392626810ea"),),
     "nodemend-agent-namespace": (Fingerprint("3964bfc0edbf6ea5", "c244eb04028237b9", "2d6fd1ceaa17eb19"),),
     "nodemend-agent-requests": (Fingerprint("0ea4230b9618b116", "70da6ce999201f40", "cd09bc2c6e354f33"),),
     "nodemend-agent-trust": (Fingerprint("fdb9fabd6fc4598b", "5140e0cb3ac56751", "cb33933069701a50"),),
@@ -16,12 +16,12 @@ SHIPPED: Final[Mapping[str, tuple[Fingerprint, ...]]] = {
     "nodemend-external-remediation": (
         Fingerprint("d3b3015b7ba690a0", "a27ff8a76b2f5f6a", "cc3b846fc3d708b2"),
     ),
-    "nodemend-hosts": (Fingerprint("ba81936478d489c5", "f392893a8ed6205d", "a3e3c440917e5465"),),
-    "nodemend-machines": (Fingerprint("0551d4c006165116", "4cc7f3cd29bcdd87", "72feabfb85393d17"),),
-    "nodemend-node-exclusion": (Fingerprint("0a9c57b55db078a7", "908c0d99e6c6128c", "a14199f020ef2e32"),),
+    "nodemend-hosts": (Fingerprint("ba81936478d489c5", "4dc5503be7bbea9c", "a3e3c440917e5465"),),
+    "nodemend-machines": (Fingerprint("0551d4c006165116", "354edaee6edcff5d", "72feabfb85393d17"),),
+    "nodemend-node-exclusion": (Fingerprint("0a9c57b55db078a7", "77504f4f640c5100", "a14199f020ef2e32"),),
     "nodemend-nodes": (
-        Fingerprint("52d9d629f9af686b", "5aa11fa7ebffe728", "a01ffdd3ebd00210"),
-        Fingerprint("52d9d629f9af686b", "b85582d08407eb2b", "a01ffdd3ebd00210"),
+        Fingerprint("52d9d629f9af686b", "85e6dd88199230b8", "a01ffdd3ebd00210"),
+        Fingerprint("52d9d629f9af686b", "04e6f130a4323ce5", "a01ffdd3ebd00210"),
     ),
     "nodemend-orders": (Fingerprint("2e64057e3e6f88dc", "7ec0c7883ee23cdc", "36cf7c39b3a685fe"),),
     "nodemend-out-of-service": (Fingerprint("11553adaeaacf419", "88094b5ca166888c", "25613bd8103d2d98"),),

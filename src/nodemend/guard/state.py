@@ -162,7 +162,9 @@ CONDITION: Final = condition_types.OVERLAPPING
 OTHERS_FIRST: Final = condition_reasons.OTHERS_COME_FIRST
 NO_OVERLAP: Final = condition_reasons.NO_OVERLAP
 MOST_NAMED: Final = 5
-NOTHING_LEFT: Final = "Other checks have all that it selects: see the condition Overlapping."
+NOTHING_LEFT: Final = (
+    "All targets that this check selects belong to other checks: see the condition Overlapping."
+)
 
 
 class Overlaps:
@@ -218,8 +220,8 @@ def spell_overlap(left: Mapping[str, int], watched: int, what: str) -> str:
     selected, are = spell_count(lost + watched, what), spell_count(lost, "is", "are")
     return (
         f"Of the {selected} that it selects, {are} watched by checks whose name comes first: {named}{more}."
-        f" It watches {watched}. Its thresholds, limits and remedies count for no others:"
-        " narrow the selectors until each has one check."
+        f" It watches {watched}; its thresholds, limits and remedies apply only to those."
+        f" Narrow the selectors until each {what} has one check."
     )
 
 

@@ -283,7 +283,7 @@ def _news(
     if now.ordered_by and (before is None or before.ordered_by != now.ordered_by):
         yield event_reasons.REMEDIATION_ORDERED, f"{now.ordered_by} ordered the remediation of {name}."
     elif now.state in _UNWELL and not was_unwell and not found_open:
-        yield words.unhealthy, f"{name} is unhealthy by {check}."
+        yield words.unhealthy, f"{check} reports {name} as unhealthy."
     match now.state:
         case TargetState.SUSPECT:
             if words.suspect is not None:
@@ -291,6 +291,6 @@ def _news(
         case TargetState.HELD:
             yield event_reasons.REMEDIATION_HELD, now.message
         case TargetState.HEALTHY:
-            yield words.healthy, f"{name} is healthy by {check}."
+            yield words.healthy, f"{check} reports {name} as healthy."
         case TargetState.UNHEALTHY | TargetState.REMEDIATING | TargetState.UNJUDGED | TargetState.DELETED:
             pass

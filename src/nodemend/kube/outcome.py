@@ -31,7 +31,7 @@ class Unsent:
     why: str
 
     def __str__(self) -> str:
-        return f"Unsent(why={self.why!r})"
+        return f"the request was not sent: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,21 +91,6 @@ class Reason(StrEnum):
     OTHER = "Other"
 
 
-_SPELLED: Final = {
-    Reason.BAD_REQUEST: "<Reason.BAD_REQUEST: 'BadRequest'>",
-    Reason.UNAUTHORIZED: "<Reason.UNAUTHORIZED: 'Unauthorized'>",
-    Reason.FORBIDDEN: "<Reason.FORBIDDEN: 'Forbidden'>",
-    Reason.NOT_FOUND: "<Reason.NOT_FOUND: 'NotFound'>",
-    Reason.CONFLICT: "<Reason.CONFLICT: 'Conflict'>",
-    Reason.ALREADY_EXISTS: "<Reason.ALREADY_EXISTS: 'AlreadyExists'>",
-    Reason.GONE: "<Reason.GONE: 'Gone'>",
-    Reason.INVALID: "<Reason.INVALID: 'Invalid'>",
-    Reason.THROTTLED: "<Reason.THROTTLED: 'Throttled'>",
-    Reason.OTHER: "<Reason.OTHER: 'Other'>",
-}
-"""As messages and logs spell it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Ok(Generic[T]):
     value: T
@@ -122,8 +107,8 @@ class Refused:
     retry_after: float | None = None
 
     def __str__(self) -> str:
-        reason = _SPELLED[self.reason]
-        return f"Refused(reason={reason}, message={self.message!r}, retry_after={self.retry_after!r})"
+        retry = f" (retry after {self.retry_after:g} s)" if self.retry_after is not None else ""
+        return f"{self.reason.value}: {self.message}{retry}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +118,7 @@ class Unreachable:
     why: str
 
     def __str__(self) -> str:
-        return f"Unreachable(why={self.why!r})"
+        return f"the API server did not answer: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +129,7 @@ class ServerFault:
     message: str
 
     def __str__(self) -> str:
-        return f"ServerFault(status={self.status!r}, message={self.message!r})"
+        return f"the API server answered {self.status}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +139,7 @@ class Unknown:
     why: str
 
     def __str__(self) -> str:
-        return f"Unknown(why={self.why!r})"
+        return f"it is unknown whether the write was applied: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +149,7 @@ class Undecodable:
     why: str
 
     def __str__(self) -> str:
-        return f"Undecodable(why={self.why!r})"
+        return f"the answer cannot be decoded: {self.why}"
 
 
 ReadFailure: TypeAlias = Refused | Unreachable | ServerFault | Undecodable

@@ -81,7 +81,7 @@ async def named_node(reader: LiveReader, remediation: ObjectMeta, known: str) ->
         case Unproven(missing):
             return Unreadable(missing)
         case Mismatch(what, said, actual):
-            return Unreadable(f"{what} is given as {said}, but it is {actual}")
+            return Unreadable(f"two sources disagree on {what}: {said} and {actual}")
 
 
 def is_machine(owner: OwnerReference) -> bool:

@@ -94,9 +94,9 @@ def spell_finding(finding: Finding) -> str:
         case Match(type_, status, _, period, of, reason):
             whose = "" if of is ConditionOwner.NODE else f"{of} "
             because = f" ({reason})" if reason else ""
-            return f"{whose}{type_}={status}{because} {_for(finding)} {period:.0f} s"
+            return f"{whose}{type_}={status}{because}{_for(finding)} {period:.0f} s"
         case NeverStarted(_, period):
-            return f"no node {_for(finding)} {period:.0f} s"
+            return f"no node{_for(finding)} {period:.0f} s"
         case NodeGone(node):
             return f"its Node {node} is gone"
         case AskedFor(by):
@@ -108,7 +108,7 @@ def spell_finding(finding: Finding) -> str:
 
 
 def _for(finding: Match | NeverStarted) -> str:
-    return "for less than" if finding.remaining > 0 else "for"
+    return ", but not yet for" if finding.remaining > 0 else " for"
 
 
 _READY: Final = "Ready"

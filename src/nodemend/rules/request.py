@@ -70,8 +70,9 @@ class RemediesExhausted(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"{spell_count(self.tried, 'remedy was', 'remedies were')} tried, and it is still unhealthy.",
-            "Repair it by hand; the remediation ends when it is healthy.",
+            f"{spell_count(self.tried, 'remedy was', 'remedies were')} tried, and the node is still "
+            "unhealthy.",
+            "Repair the node by hand; the remediation ends when the node is healthy.",
         )
 
 
@@ -102,8 +103,8 @@ class Unserved(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"No controller serves {self.holder}: it was created, and nothing has begun.",
-            "Switch its kind on in the chart (powerCycle.enabled, selfFencing.enabled), make sure that the"
+            f"No controller has started {self.holder}.",
+            "Enable its kind in the chart (powerCycle.enabled, selfFencing.enabled), make sure that the"
             " remediator runs, or name another remedy in the check.",
         )
 
@@ -464,7 +465,7 @@ def still_missing(health: NodeHealth, healthy_delay: float) -> float | None:
 
 def spell_phase(phase: RecoveryPhase, what: str, held: str = "") -> str:
     """Describe a phase to a user. `what` is the recovery object, `held` the reason why it does not start."""
-    by_hand = f"Power on by hand what is still off, then delete the {what}."
+    by_hand = f"Power on manually what is still off, then delete the {what}."
     match phase:
         case RecoveryPhase.PENDING:
             return held or "It starts when the remediation is gone and the node is healthy."

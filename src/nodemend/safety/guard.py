@@ -7,7 +7,7 @@ Inputs of the guard for one target.
 
 Storm state of one scope: while a storm is active nothing starts, nor during the cooldown after it.
 
-Pure: time is an argument. A storm that ended is not replayed: when the settle time is over, every target is
+Pure: time is an argument. A storm that ended is not replayed: when the cooldown is over, every target is
 evaluated by its state at that time.
 """
 
@@ -299,14 +299,16 @@ def _check_domain_storm(facts: GuardFacts, policy: PolicyFacts) -> HoldReason | 
     domains, here = policy.domains, facts.of_domain
     if domains is None or here is None or here.health_counts.total < domains.min_nodes:
         return None
-    return _too_many(here.name, domains.max_unhealthy, here.health_counts, LimitSemantics.ALLOW_ONE)
+    return _too_many(
+        f"domain {here.name}", domains.max_unhealthy, here.health_counts, LimitSemantics.ALLOW_ONE
+    )
 
 
 def _check_check_storm(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | None:
     check = facts.check
     if check.gate is None:
         return None
-    return _too_many(check.name, check.gate, facts.of_check, check.reading)
+    return _too_many(f"check {check.name}", check.gate, facts.of_check, check.reading)
 
 
 def _check_cooldown(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | None:

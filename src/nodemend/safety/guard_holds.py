@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from nodemend.safety.holds import Explanation, HoldReason
+from nodemend.safety.holds import Explanation, HoldReason, spell_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,12 @@ class TooManyAtOnce(HoldReason):
     setting: str = "maxConcurrent"
 
     def explain(self) -> Explanation:
-        where = f" in {self.domain}" if self.domain else ""
+        where = f" in domain {self.domain}" if self.domain else ""
+        count = spell_count(self.others, "node or Machine is", "nodes or Machines are")
+        raised = "are raised" if " and " in self.setting else "is raised"
         return Explanation(
-            f"Other nodes or machines under remediation{where}: {self.others}, and the limit is "
-            f"{self.limit}.",
-            f"Nodemend continues when one of them is done, or when {self.setting} is raised.",
+            f"{count} already under remediation{where}; the limit is {self.limit}.",
+            f"Nodemend continues when fewer are under remediation, or when {self.setting} {raised}.",
         )
 
 
@@ -103,10 +104,11 @@ class TooManyUnhealthy(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"Too many are unhealthy in {self.scope}: {self.unhealthy} of {self.total}, and the limit is "
-            f"{self.limit}.",
-            f"Nodemend continues when at most {self.max_allowed} are, or when maxUnhealthy is raised."
-            if self.max_allowed
+            f"Too many targets are unhealthy in {self.scope}: {self.unhealthy} of {self.total}; with the "
+            f"limit {self.limit} the guard closes at {max(self.max_allowed, 0) + 1}.",
+            f"Nodemend continues when at most {spell_count(self.max_allowed, 'target is', 'targets are')} "
+            "unhealthy, or when maxUnhealthy is raised."
+            if self.max_allowed > 0
             else "With this limit nothing is ever remediated: raise maxUnhealthy.",
         )
 
@@ -122,9 +124,9 @@ class TooFewUnhealthy(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"Only {self.unhealthy} are unhealthy in {self.scope}, and the check acts only if at least "
-            f"{self.least} are.",
-            "Nodemend continues when more are, or when the range is widened.",
+            f"Only {spell_count(self.unhealthy, 'target is', 'targets are')} unhealthy in {self.scope}; the "
+            f"check acts only if at least {self.least} are.",
+            "Nodemend continues when more targets are unhealthy, or when the range is widened.",
         )
 
 
@@ -180,7 +182,7 @@ class QuorumAtRisk(HoldReason):
     def explain(self) -> Explanation:
         return Explanation(
             f"Without this node {self.others_ready} of {self.total} control-plane nodes would be Ready, "
-            "which is no majority.",
+            "which is not a majority.",
             "Nodemend continues when more of the others are Ready.",
         )
 

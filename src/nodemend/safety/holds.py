@@ -42,8 +42,14 @@ def spell_count(number: int, one: str, several: str = "") -> str:
     return f"{number} {one}" if number == 1 else f"{number} {several or one + 's'}"
 
 
+def spell_a(kind: str) -> str:
+    """Return the name of a kind with its article."""
+    return f"{'an' if kind[:1] in 'AEIOU' else 'a'} {kind}"
+
+
 _CONFIRM_AGAIN: Final = (
-    "Withdraw it with `kubectl mend confirm NODE --withdraw`, check the node again, and confirm again."
+    "Withdraw the confirmation with `kubectl mend confirm NODE --withdraw`, check the node again, and "
+    "confirm again."
 )
 
 
@@ -94,7 +100,7 @@ class CannotRead(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"Cannot read {self.what}: {self.why}.", "Nodemend continues when the API server answers."
+            f"Cannot read {self.what}: {self.why}.", "Nodemend continues when the read succeeds."
         )
 
 
@@ -126,9 +132,9 @@ class KubeletActive(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"The kubelet's Lease has been silent for {self.silent_for:.0f} s of the {self.needed:.0f} s "
+            f"The kubelet has not renewed its Lease for {self.silent_for:.0f} s; {self.needed:.0f} s are "
             "needed.",
-            "Nodemend continues if the Lease stays silent.",
+            "Nodemend continues if the kubelet does not renew it before then.",
         )
 
 
@@ -155,8 +161,8 @@ class WaitingForConfirmation(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"Waiting for an operator to confirm that {self.node} is off.",
-            f"Power it off, then run `kubectl mend confirm {self.node} --reason ...`.",
+            f"Waiting for an operator to confirm that {self.node} is down: powered off, or reset.",
+            f"Power it off or reset it, then run `kubectl mend confirm {self.node} --reason ...`.",
         )
 
 

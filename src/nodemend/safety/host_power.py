@@ -71,7 +71,7 @@ class PowerOffDisabled:
     def explain(self, host: str) -> Explanation:
         return Explanation(
             f"{host} has spec.disablePowerOff: a power-off request would reboot it again and again.",
-            "Choose another remedy for it, or allow it to be powered off.",
+            "Choose another remedy for the node, or allow it to be powered off.",
         )
 
 
@@ -274,7 +274,9 @@ class OffTooRecent(HoldReason):
     host: str
 
     def explain(self) -> Explanation:
-        return Explanation(f"{self.host} has only just reported off.", "Nodemend reads the host once more.")
+        return Explanation(
+            f"metal3 has only just reported {self.host} as off.", "Nodemend reads the host once more."
+        )
 
 
 @dataclass(frozen=True, slots=True)

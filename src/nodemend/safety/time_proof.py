@@ -383,8 +383,10 @@ def _too_few_peers(report: AgentReport, assumed: Assumptions) -> NoTimeProof | N
     fewest, needed = min((len(names) for names in report.peers), default=0), assumed.byzantine_peers + 1
     if fewest >= needed:
         return None
-    why = f"it has {spell_count(fewest, 'peer')}, and with less than {needed} nothing is certain"
-    return NoTimeProof(why, f"{_BY_HAND} Four nodes with agents are enough, or three of a control plane.")
+    why = f"it has {spell_count(fewest, 'peer')}, and a time proof needs at least {needed}"
+    return NoTimeProof(
+        why, f"{_BY_HAND} Four nodes with agents are enough; for three see docs/how-to/self_fence_nodes.md."
+    )
 
 
 def unvouched(

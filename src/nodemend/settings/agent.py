@@ -46,7 +46,7 @@ def parse_ride_through(text: str) -> float:
     return seconds
 
 
-NODE_NAME: Final = Setting("node-name", parse_name, "", "The node that this agent runs on. Must be said.")
+NODE_NAME: Final = Setting("node-name", parse_name, "", "The node that this agent runs on. Required.")
 PEER_HOST: Final = Setting(
     "peer-host", parse_name, "", "The address of this node, at which its peers reach it. Required."
 )
@@ -79,8 +79,8 @@ RIDE_THROUGH: Final = Setting(
     "ride-through",
     parse_ride_through,
     "0",
-    "Seconds for which a node that is cut off from most of its peers, too, lives on. Releases by time come "
-    "that much later. The host's NODEMEND_LEASE_LENGTH must allow it.",
+    "Seconds for which a node stays up that is cut off from the API server and from most of its peers. "
+    "Releases by time are delayed by the same time. The host's NODEMEND_LEASE_LENGTH must allow it.",
 )
 PROBE_ADDRESS: Final = Setting(
     "probe-address", str, "127.0.0.1", "The address that /livez and /readyz listen on."

@@ -107,7 +107,8 @@ CHECK_STALLED: Final = EventReason(
     "CheckStalled",
     EventType.WARNING,
     "Evaluate",
-    "Regards the health check: it could not act on any failure. The note says why, as its condition.",
+    "Regards the health check: it could not act on any failure. The note has the reason, as its condition"
+    " Stalled does.",
 )
 REMEDIATION_UNSERVED: Final = EventReason(
     "RemediationUnserved",
@@ -164,7 +165,7 @@ POWER_NOT_RESTORED: Final = EventReason(
     "PowerNotRestored",
     EventType.WARNING,
     "Close",
-    "The remediation has ended, and the host that it powered off has not reported on again.",
+    "The remediation has ended, and the host that it powered off is not powered on again.",
 )
 NODE_RESTORED: Final = EventReason(
     "NodeRestored",
@@ -258,7 +259,10 @@ RELEASE_STARTED: Final = EventReason(
     "Nodemend set the out-of-service taint on the node, or deleted the Node.",
 )
 WORKLOADS_RELEASED: Final = EventReason(
-    "WorkloadsReleased", EventType.NORMAL, "Release", "The node's pods and volumes are gone from it."
+    "WorkloadsReleased",
+    EventType.NORMAL,
+    "Release",
+    "All pods and volumes that must leave the node have left.",
 )
 OUT_OF_SERVICE_TAINT_REMOVED: Final = EventReason(
     "OutOfServiceTaintRemoved",
@@ -280,7 +284,7 @@ REMEDIATION_STOPPED: Final = EventReason(
     "RemediationStopped",
     EventType.NORMAL,
     "Close",
-    "The remediation ended at its safe point before it was done.",
+    "The remediation was deleted, and ended before it succeeded.",
 )
 POLICY_NOT_PROVEN: Final = EventReason(
     "AdmissionPolicyNotProven",

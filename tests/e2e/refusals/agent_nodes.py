@@ -13,7 +13,7 @@ _RENEWAL: Final = {"spec": {"renewTime": "2026-01-31T12:00:00.000000Z"}}
 
 def exclusion(cluster: AgentCluster, trial: Trial) -> None:
     """A kubelet may write its own Node, except what would exclude it from remediation."""
-    says = "A kubelet does not change nodemend.io/exclude"
+    says = "A kubelet may not change nodemend.io/exclude"
     api, path = cluster.nodes["node-1"], "/api/v1/nodes/node-1"
     for where in (path, f"{path}/status"):
         for kind, key in (

@@ -108,7 +108,7 @@ def _whatever_is_bound(trial: Trial, cluster: Cluster) -> None:
     ready = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
     for name, api in (("checker", cluster.checker), ("remediator", cluster.remediator)):
         wait_until(f"{name} is cluster admin", partial(_is_admin, api), within=60.0)
-        says = "checker writes no Nodes" if name == "checker" else "neither creates nor deletes Nodes"
+        says = "checker may not write Nodes" if name == "checker" else "may neither create nor delete Nodes"
         for what, attempt in (
             ("a node's status", partial(api.patch, f"{_PATH}/status", ready)),
             ("a new node", partial(api.create, node("made-up"))),
@@ -124,7 +124,7 @@ def _whatever_is_bound(trial: Trial, cluster: Cluster) -> None:
     trial.refuses(
         "a taint by the checker as cluster admin",
         _tainted(cluster.checker, *_THEIRS, _OURS),
-        "Nodemend's checker writes no Nodes",
+        "Nodemend's checker may not write Nodes",
     )
     # Any remediation will do; this one remains from the chapter on statuses.
     left = f"{REMEDIATIONS}/status"

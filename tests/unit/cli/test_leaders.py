@@ -27,8 +27,8 @@ def lease(ago: float, holder: str = f"{POD}_0123456789abcdef01234567", lasts: in
     [
         (lease(2), LeaderState.ALIVE, f"checker: {POD} leads, renewed 2s ago"),
         (lease(-10), LeaderState.ALIVE, f"checker: {POD} leads, renewed 0s ago"),
-        (lease(16), LeaderState.SILENT, f"checker: {POD} led, but has been silent for 16s"),
-        (lease(-16), LeaderState.SILENT, f"checker: {POD} led, but has been silent for 0s"),
+        (lease(16), LeaderState.SILENT, f"checker: {POD} led, but has not renewed its Lease for 16s"),
+        (lease(-16), LeaderState.SILENT, f"checker: {POD} led, but has not renewed its Lease for 0s"),
         (lease(2, holder=""), LeaderState.NO_HOLDER, "checker: no replica leads"),
         (Absent(), LeaderState.NEVER, "checker: no replica has ever led; it may not be installed"),
         (Unreadable("forbidden"), LeaderState.UNKNOWN, "checker: cannot be read: forbidden"),

@@ -55,9 +55,9 @@ def test_every_next_line_that_is_written_as_it_is() -> None:
             NextStep("kubectl mend stop a when it is back.", "kubectl mend tree a"),
         ),
         (
-            "Power it off, then run `kubectl mend confirm a --reason ...`.",
+            "Power it off or reset it, then run `kubectl mend confirm a --reason ...`.",
             NextStep(
-                "Power it off, then run `kubectl mend confirm a --reason ...`.",
+                "Power it off or reset it, then run `kubectl mend confirm a --reason ...`.",
                 "kubectl mend confirm a --reason ...",
             ),
         ),

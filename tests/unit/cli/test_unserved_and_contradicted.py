@@ -27,9 +27,7 @@ from tests.unit.cli.simulate.simulated import a_snapshot
 from tests.unit.safety import worlds
 
 TWICE = "node edge-07 runs, and its workloads were released. Switch it off."
-UNTOUCHED = (
-    "No controller serves Metal3Remediation nodemend-system/edge-07: it was created, and nothing has begun."
-)
+UNTOUCHED = "No controller has started Metal3Remediation nodemend-system/edge-07."
 
 
 def asked_for(seconds_ago: float, **others: object) -> Metal3Remediation:
@@ -95,11 +93,11 @@ def test_every_command_reports_unserved_remediations() -> None:
 
     assert (row.state, row.why) == ("Unserved", UNTOUCHED)
     assert list(render(status_of(waiting)))[-1] == f"Next: kubectl mend explain {NODE}"
-    assert view.headline == f"{NODE} was to be remediated. {UNTOUCHED}"
+    assert view.headline == f"{NODE} has a remediation that has not started. {UNTOUCHED}"
     assert [question.key for question in view.questions if question.answer is ExplainAnswer.HOLD] == [
         "remediating"
     ]
-    assert view.advice.startswith("Switch its kind on in the chart")
+    assert view.advice.startswith("Enable its kind in the chart")
     [(level, said)] = reported_by_check(waiting)
     assert level is Level.FAIL
     assert said.startswith(f"{NODE}: {UNTOUCHED}")

@@ -88,9 +88,9 @@ def test_a_folded_last_column_stays_below_itself() -> None:
     """This also holds in a table whose last column begins past the middle of the terminal."""
     head = f"{'3   allowed by the cluster':<41}"
 
-    assert fit(f"{head}mode Act, no pause, 0 other nodes under remediation", 80) == [
-        f"{head}mode Act, no pause, 0 other nodes under",
-        f"{'':<41}remediation",
+    assert fit(f"{head}mode Act, not paused, 0 other nodes under remediation", 80) == [
+        f"{head}mode Act, not paused, 0 other nodes",
+        f"{'':<41}under remediation",
     ]
 
 

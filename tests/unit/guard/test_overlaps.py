@@ -29,6 +29,6 @@ def test_many_others_are_named_with_those_that_have_most() -> None:
     left = {f"nhc/c{number}": number for number in range(1, 9)}
     said = spell_overlap(left, 0, "node")
     assert "36 are watched by checks whose name comes first: 8 by nhc/c8, 7 by nhc/c7" in said
-    assert "4 by nhc/c4 and others by 3 more checks. It watches 0." in said
+    assert "4 by nhc/c4 and others by 3 more checks. It watches 0;" in said
     assert spell_overlap({}, 5, "node") == ""
     assert spell_overlap({"nhc/a": 1}, 0, "node").startswith("Of the 1 node that it selects, 1 is watched")

@@ -110,9 +110,13 @@ OTHER_NAMESPACE = {**BACK_TO_IT, well_known.NAMESPACE_OF_CLUSTER: "there"}
     ("back", "said", "why"),
     [
         ({}, PROVIDER, "it may be another cluster's that has such a Node"),
-        (OTHER_NAMESPACE, PROVIDER, "the Machine of the node is given as there/m-1, but it is here/m-1"),
+        (
+            OTHER_NAMESPACE,
+            PROVIDER,
+            "two sources disagree on the Machine of the node: there/m-1 and here/m-1",
+        ),
         (BACK_TO_IT, "", "it may be another cluster's that has such a Node"),
-        (BACK_TO_IT, "k3s://n-1", f"the provider ID is given as {PROVIDER}, but it is k3s://n-1"),
+        (BACK_TO_IT, "k3s://n-1", f"two sources disagree on the provider ID: {PROVIDER} and k3s://n-1"),
     ],
 )
 def test_a_node_of_that_name_is_not_the_machines(back: dict[str, str], said: str, why: str) -> None:

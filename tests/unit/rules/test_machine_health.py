@@ -129,9 +129,9 @@ def test_without_a_startup_limit_a_machine_without_a_node_is_neither_healthy_nor
     ("finding", "words"),
     [
         (Match("Ready", UNKNOWN, 301.0, 300.0), "Ready=Unknown for 300 s"),
-        (Match("Ready", UNKNOWN, 10.0, 300.0), "Ready=Unknown for less than 300 s"),
+        (Match("Ready", UNKNOWN, 10.0, 300.0), "Ready=Unknown, but not yet for 300 s"),
         (boot_match(60.0), "Machine BootOK=False (BadDisk) for 60 s"),
-        (NeverStarted(10.0, 600.0), "no node for less than 600 s"),
+        (NeverStarted(10.0, 600.0), "no node, but not yet for 600 s"),
         (NeverStarted(600.0, 600.0), "no node for 600 s"),
         (NodeGone("n1"), "its Node n1 is gone"),
         (AskedFor("a/b"), "asked for by a/b"),

@@ -144,7 +144,7 @@ def a_policy(**changes: Any) -> dict[str, Any]:
         (
             "at the domain's limit",
             {"of_domain": Domain("zone-a", HealthCounts(4, 2, 0))},
-            guard_holds.TooManyUnhealthy("zone-a", 2, 4, "50%", 1),
+            guard_holds.TooManyUnhealthy("domain zone-a", 2, 4, "50%", 1),
         ),
         ("the domain is too small to judge", {"of_domain": Domain("zone-a", HealthCounts(3, 3, 0))}, None),
         ("no domain", {"of_domain": None}, None),
@@ -156,7 +156,7 @@ def a_policy(**changes: Any) -> dict[str, Any]:
         (
             "at the check's limit",
             {"of_check": HealthCounts(10, 5, 0)},
-            guard_holds.TooManyUnhealthy("workers", 5, 10, "50%", 4),
+            guard_holds.TooManyUnhealthy("check workers", 5, 10, "50%", 4),
         ),
         (
             "at the check's limit, which upstream still allows",
@@ -169,17 +169,17 @@ def a_policy(**changes: Any) -> dict[str, Any]:
         (
             "a limit that never allows anything",
             {"check": CheckFacts("workers", Count(1))},
-            guard_holds.TooManyUnhealthy("workers", 1, 10, "1", 0),
+            guard_holds.TooManyUnhealthy("check workers", 1, 10, "1", 0),
         ),
         (
             "a limit of none at all",
             {"check": CheckFacts("workers", Count(0))},
-            guard_holds.TooManyUnhealthy("workers", 1, 10, "0", 0),
+            guard_holds.TooManyUnhealthy("check workers", 1, 10, "0", 0),
         ),
         (
             "a range that is not reached",
             {"check": CheckFacts("workers", Between(2, 4))},
-            guard_holds.TooFewUnhealthy("workers", 1, 2),
+            guard_holds.TooFewUnhealthy("check workers", 1, 2),
         ),
         (
             "a range that is reached",
@@ -189,7 +189,7 @@ def a_policy(**changes: Any) -> dict[str, Any]:
         (
             "a range that is left behind",
             {"check": CheckFacts("workers", Between(2, 4)), "of_check": HealthCounts(10, 5, 0)},
-            guard_holds.TooManyUnhealthy("workers", 5, 10, "[2-4]", 4),
+            guard_holds.TooManyUnhealthy("check workers", 5, 10, "[2-4]", 4),
         ),
         (
             "the check has no limit",

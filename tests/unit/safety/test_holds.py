@@ -59,20 +59,20 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
         "It is not known whether the admission policy nodemend-nodes is in force: timeout.",
     ),
     (
-        guard_holds.TooManyUnhealthy("zone-a", 3, 6, "40%", 2),
-        "Too many are unhealthy in zone-a: 3 of 6, and the limit is 40%.",
+        guard_holds.TooManyUnhealthy("domain zone-a", 3, 6, "40%", 2),
+        "Too many targets are unhealthy in domain zone-a: 3 of 6; with the limit 40% the guard closes at 3.",
     ),
     (
-        guard_holds.TooFewUnhealthy("workers", 1, 2),
-        "Only 1 are unhealthy in workers, and the check acts only if at least 2 are.",
+        guard_holds.TooFewUnhealthy("check workers", 1, 2),
+        "Only 1 target is unhealthy in check workers; the check acts only if at least 2 are.",
     ),
     (guard_holds.CoolingDown(42), "A storm has just ended, and the cooldown after it is not over."),
     (
         guard_holds.RecentApiErrors(3, 20),
         "Requests to the API server failed just now, so healthy nodes may have appeared unhealthy.",
     ),
-    (remediation_request.RemediesExhausted(1), "1 remedy was tried, and it is still unhealthy."),
-    (remediation_request.RemediesExhausted(3), "3 remedies were tried, and it is still unhealthy."),
+    (remediation_request.RemediesExhausted(1), "1 remedy was tried, and the node is still unhealthy."),
+    (remediation_request.RemediesExhausted(3), "3 remedies were tried, and the node is still unhealthy."),
     (
         remediation_request.OrderInvalid("anna", "it was deleted"),
         "The order of anna is no longer valid: it was deleted.",
@@ -92,15 +92,15 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
     ),
     (
         guard_holds.QuorumAtRisk(1, 3),
-        "Without this node 1 of 3 control-plane nodes would be Ready, which is no majority.",
+        "Without this node 1 of 3 control-plane nodes would be Ready, which is not a majority.",
     ),
     (
         guard_holds.TooManyAtOnce(2, 1, "zone-a"),
-        "Other nodes or machines under remediation in zone-a: 2, and the limit is 1.",
+        "2 nodes or Machines are already under remediation in domain zone-a; the limit is 1.",
     ),
     (
         guard_holds.TooManyAtOnce(2, 1),
-        "Other nodes or machines under remediation: 2, and the limit is 1.",
+        "2 nodes or Machines are already under remediation; the limit is 1.",
     ),
     (
         holds.CacheStale(75, 60),
@@ -115,15 +115,18 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
     (guard_holds.OtherRemediation("NodeFence x"), "NodeFence x is active on this node."),
     (
         remediation_request.Unserved("SelfRemediation d/n1"),
-        "No controller serves SelfRemediation d/n1: it was created, and nothing has begun.",
+        "No controller has started SelfRemediation d/n1.",
     ),
     (
         remediation_status.BootUnknown("n1"),
         "Node n1 reports no boot ID, so no evidence could name the boot that must end.",
     ),
-    (holds.KubeletActive(12, 40), "The kubelet's Lease has been silent for 12 s of the 40 s needed."),
+    (holds.KubeletActive(12, 40), "The kubelet has not renewed its Lease for 12 s; 40 s are needed."),
     (holds.NoKubeletLease("n1"), "Node n1 has no Lease, so it is unknown whether its kubelet is silent."),
-    (holds.WaitingForConfirmation("n1"), "Waiting for an operator to confirm that n1 is off."),
+    (
+        holds.WaitingForConfirmation("n1"),
+        "Waiting for an operator to confirm that n1 is down: powered off, or reset.",
+    ),
     (holds.ConfirmationForOther("boot", "a", "b"), "The confirmation names boot a, but this is b."),
     (
         holds.ConfirmationOutdated("12:00", "12:05"),
@@ -215,7 +218,7 @@ def test_sentence(reason: HoldReason, sentence: str) -> None:
         ),
         (
             guard_holds.TooManyUnhealthy("workers", 3, 6, "40%", 2),
-            "Nodemend continues when at most 2 are, or when maxUnhealthy is raised.",
+            "Nodemend continues when at most 2 targets are unhealthy, or when maxUnhealthy is raised.",
         ),
         (
             guard_holds.TooManyUnhealthy("workers", 1, 6, "1", 0),

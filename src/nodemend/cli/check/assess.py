@@ -110,7 +110,8 @@ def _overlap(owners: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
         named = spell_list([f"nhc/{name}" for name in checks])
         yield warn(
             f"{named} select the same nodes: {spell_names(nodes)}",
-            f"nhc/{checks[0]} owns them, as the first by name; narrow the selectors to make that explicit",
+            f"nhc/{checks[0]} owns them, because its name comes first; narrow the selectors until each node "
+            "has one check",
         )
 
 
@@ -243,7 +244,10 @@ def _policy(policy: ReadResult[RemediationPolicy], now: datetime) -> Iterator[Fi
             if found.spec.mode is Mode.ACT:
                 at_once = spell_count(found.spec.max_concurrent, "node")
                 share = found.spec.max_concurrent_percent
-                yield ok(f"mode Act: at most {at_once}, or {share} % of them, under remediation at once")
+                yield ok(
+                    f"mode Act: at most {at_once} and at most {share}% of the watched nodes (at least 1) "
+                    "under remediation at once"
+                )
             else:
                 yield warn("mode DryRun: nothing is remediated, only reported", act)
             pause = active_pause(found.spec.pause, now)
@@ -404,8 +408,8 @@ def _missing(rows: Sequence[FencingRow]) -> Iterator[Finding]:
     if not bare:
         return
     checks = spell_list(sorted({f"nhc/{row.check}" for row in bare}))
-    said = f"{checks} would have nodes reset themselves that have no agent: {_spell_rows(bare)}"
-    hint = "install the agent there before they fail; otherwise an operator must switch them off"
+    said = f"{checks} uses self-fencing for nodes without an agent: {_spell_rows(bare)}"
+    hint = "install the agent there before they fail; otherwise an operator must power them off"
     yield fail(said, hint) if len(bare) == len(wanted) else warn(said, hint)
 
 

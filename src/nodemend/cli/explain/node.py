@@ -125,10 +125,27 @@ def _evaluate_order(
 
 
 HOW_AGES_COUNT: Final = (
-    "Ages are counted from the times written in the objects, by the API server's clock. The controllers count"
-    " only what they have seen themselves, and may be later."
+    "Ages are computed from the timestamps in the objects and the API server's clock. The controllers count"
+    " only the time that they observed themselves, so they may act later."
 )
 _OVERRIDABLE: Final = frozenset(measure.reason for measure in OVERRIDABLE)
+
+
+_RECOVERY_STATES: Final = {
+    RecoveryPhase.PENDING: "has been pending since",
+    RecoveryPhase.RUNNING: "has been running since",
+    RecoveryPhase.SUCCEEDED: "succeeded at",
+    RecoveryPhase.FAILED: "failed at",
+    RecoveryPhase.OVERDUE: "has been overdue since",
+}
+"""Completes "Its recovery ... TIME"."""
+
+
+_RECOVERY_PROBLEMS: Final = {
+    RecoveryPhase.FAILED: "its recovery has failed",
+    RecoveryPhase.OVERDUE: "its recovery is overdue",
+}
+"""The phases of a recovery in which a user must act."""
 
 
 def explain_node(facts: ExplainFacts) -> ExplainView:
@@ -168,7 +185,7 @@ def _verdict(facts: ExplainFacts, judged: NodeReasoning | None) -> tuple[str, Ho
     """Return the text that completes "NODE ...", and the hold if there is one."""
     if (unserved_reason := _unserved(facts)) is not None:
         held = held_view(Hold(unserved_reason), facts.node.name)
-        return f"was to be remediated. {held.sentence}", held
+        return f"has a remediation that has not started. {held.sentence}", held
     if (twice := _contradiction(facts)) is not None:
         held = HoldView(reason=twice.reason, sentence=twice.message, next_step="")
         return f"may run its workloads twice. {spell_contradiction(twice)}", held
@@ -202,7 +219,7 @@ def _verdict(facts: ExplainFacts, judged: NodeReasoning | None) -> tuple[str, Ho
             f"the remediation that {approved_order.order.by} ordered" if approved_order else "its remediation"
         )
         return f"{spell_state(judged.health)}, and {whose} is held. {held.sentence}", held
-    return _unheld(judged.health, request), None
+    return _unheld(judged, request), None
 
 
 def _ask_guard(
@@ -239,7 +256,7 @@ def _contradiction(facts: ExplainFacts) -> Condition | None:
 def _power_cycled(remediation: Metal3Remediation) -> str:
     """Describe the power cycle with the message in its status, which the deciding code wrote."""
     status = remediation.status
-    what = f"{status.host or 'its host'} is switched off and on ({status.phase})"
+    what = f"{status.host or 'its host'} is powered off and on ({status.phase})"
     return f"is under remediation: {what}. {first_sentence(status.message)}".rstrip()
 
 
@@ -249,8 +266,11 @@ def _fences_itself(remediation: SelfRemediation) -> str:
     return f"is under remediation: it must reset itself ({status.phase}). {status.message}".rstrip()
 
 
-def _unheld(health: NodeHealth, request: Request) -> str:
-    said = spell_health(health)
+def _unheld(judged: NodeReasoning, request: Request) -> str:
+    said = spell_health(judged.health)
+    recovery = _recovery_of(judged)
+    if isinstance(judged.health, Healthy) and recovery is not None and recovery.phase in _RECOVERY_PROBLEMS:
+        said = f"{said.removesuffix('.')}, but {_RECOVERY_PROBLEMS[recovery.phase]}."
     match request:
         case Create():
             return f"{said} Next, the checker creates its remediation."
@@ -271,7 +291,7 @@ def _notes(facts: ExplainFacts, held: HoldView | None) -> Iterator[str]:
         yield f"The last report of the remediator: {said}"
     if held is not None and held.reason in _OVERRIDABLE:
         override = f"kubectl mend override {facts.node.name} --reason ..."
-        yield f"To override the guard: {override}"
+        yield f"To start its remediation anyway: {override}"
     if facts.etcd_hosts.unread:
         yield facts.etcd_hosts.note
     if facts.elsewhere:
@@ -299,7 +319,8 @@ def _recovery_of(judged: NodeReasoning | None) -> RecoveryReport | None:
 def _recovery_notes(judged: NodeReasoning | None) -> Iterator[str]:
     recovery = _recovery_of(judged)
     if recovery is not None:
-        yield f"Its recovery is {recovery.phase.lower()} since {recovery.since}: {recovery.message}"
+        said = first_sentence(recovery.message)
+        yield f"Its recovery {_RECOVERY_STATES[recovery.phase]} {recovery.since}: {said}"
 
 
 def _next_step(facts: ExplainFacts, judged: NodeReasoning | None) -> str:
@@ -312,8 +333,9 @@ def _next_step(facts: ExplainFacts, judged: NodeReasoning | None) -> str:
     if judged is None:
         return "write a NodeHealthCheck that selects it, if it should be watched."
     recovery = _recovery_of(judged)
-    if recovery is not None and recovery.phase in (RecoveryPhase.FAILED, RecoveryPhase.OVERDUE):
-        return "switch on by hand what is still off, then delete the object of its recovery."
+    if recovery is not None and recovery.phase in _RECOVERY_PROBLEMS:
+        advice = recovery.message.removeprefix(first_sentence(recovery.message)).strip()
+        return advice or "power on what is still off, then delete the object of its recovery."
     if isinstance(judged.health, Healthy) and facts.open_ is None:
         return "nothing"
     return "nothing; it continues by itself"

@@ -179,7 +179,7 @@ def ask_allowed(facts: GuardFacts, evaluation: OrderEvaluation) -> ExplainQuesti
     others = facts.others.value if isinstance(facts.others, Present) else 0
     total = facts.of_cluster.total
     most = most_at_once(facts.policy.value, total) if isinstance(facts.policy, Present) else 0
-    because = f"mode Act, no pause, {spell_count(others, 'other node')} under remediation of {most} at once"
+    because = f"mode Act, not paused, {spell_count(others, 'other node')} under remediation (at most {most})"
     if approved_order is not None and approved_order.passed:
         because = f"{approved_order.order.by} overrides {approved_order.passed_by_name}"
     return ExplainQuestion(key="allowed", asked=asked, answer=ExplainAnswer.YES, because=because)
@@ -209,7 +209,7 @@ def ask_remediating(facts: ExplainFacts, existing: ExistingRemediation | None) -
 
 def ask_of_remediation(facts: ManualFacts) -> Iterator[ExplainQuestion]:
     answers = (
-        ("locked", "locked for it", _locked(facts)),
+        ("locked", "lock held", _locked(facts)),
         ("silent", "kubelet silent", _silent(facts)),
         ("vouched", "confirmed to be down", _vouched(facts)),
         ("released", "workloads have left", _released(facts)),
@@ -224,7 +224,7 @@ def _locked(facts: ManualFacts) -> tuple[ExplainAnswer, str]:
         case Present(LockHolder(ours=True)):
             return ExplainAnswer.YES, ""
         case Present(LockHolder(holder=holder)):
-            return ExplainAnswer.NO, f"{holder} has the lock"
+            return ExplainAnswer.NO, f"{holder} holds it"
         case Absent():
             return ExplainAnswer.OPEN, ""
         case Unreadable(why):
@@ -235,7 +235,7 @@ def _silent(facts: ManualFacts) -> tuple[ExplainAnswer, str]:
     match facts.lease:
         case Present(lease):
             ago, lasts = spell_seconds(lease.unchanged_for), spell_seconds(lease.lasts)
-            said = f"last Lease renewal {lease.renew_time}, {ago} ago; {lasts} is enough"
+            said = f"last Lease renewal {lease.renew_time}, {ago} ago; {lasts} without one counts as silent"
             return (ExplainAnswer.YES if lease.silent else ExplainAnswer.NO), said
         case Absent():
             return ExplainAnswer.OPEN, "it has no Lease"
@@ -303,7 +303,7 @@ def _over(status: SelfRemediationStatus) -> tuple[ExplainAnswer, str]:
     if status.evidence is not None:
         return ExplainAnswer.YES, f"{status.evidence.class_}, {status.evidence.by}: {status.evidence.reason}"
     if status.contradicted:
-        return ExplainAnswer.NO, "that boot was active after it was proven to be over"
+        return ExplainAnswer.NO, "that boot was active after it was proven to have ended"
     if status.marked is None:
         return ExplainAnswer.OPEN, ""
     if status.safe_time_seconds:

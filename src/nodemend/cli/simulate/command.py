@@ -87,7 +87,7 @@ _OPTIONS: Final = (
         multiple=True,
         metavar="WHICH[:HOWMANY]@WHEN",
         callback=_parsed(_by_invention("parse_failure_spec")),
-        help="Let failing nodes heal without a remediation, written likewise.",
+        help="Let failing nodes heal without a remediation, in the same form.",
     ),
     click.option(
         "--for",
@@ -133,7 +133,9 @@ _OPTIONS: Final = (
         metavar="FILE",
         help="Compare with this one: what one would remediate, and the other hold.",
     ),
-    click.option("--act", is_flag=True, help="As if the mode were Act, and nothing paused or on dry run."),
+    click.option(
+        "--act", is_flag=True, help="As if the mode were Act, and nothing were paused or in dry run."
+    ),
 )
 
 
@@ -158,7 +160,7 @@ if TYPE_CHECKING:
     from nodemend.cli.simulate.scenario import Plan
 
 
-CURRENT_RULES = "what is in force"
+CURRENT_RULES = "the current configuration"
 
 
 @click.command("simulate")

@@ -142,7 +142,7 @@ def render_diff(view: DiffView) -> Iterator[str]:
         yield from align(rows)
     yield ""
     yield from render_assumed(view.assumed)
-    yield "To see one of them whole: --policy FILE without --diff."
+    yield "To see one of them in full: --policy FILE without --diff."
     yield "Next: nothing"
 
 
@@ -155,11 +155,11 @@ def _diff_headline(view: DiffView) -> str:
         f" and {other} with {second}."
     )
     if view.parting is None:
-        return f"{said} The same remediations begin at the same moments. Nothing was changed."
+        return f"{said} Both start the same remediations at the same times. Nothing was changed."
     at, parting = clock(view.parting.at, view.for_seconds), view.parting
     return (
-        f"{said} They part at {at}: with {parting.begins} the remediation of {parting.node} begins, with"
-        f" {parting.other} not. {parting.why} Nothing was changed."
+        f"{said} They first differ at {at}: only {parting.begins} starts the remediation of {parting.node}."
+        f" With {parting.other}: {parting.why} Nothing was changed."
     )
 
 
@@ -175,12 +175,12 @@ def _column(side: SideView, lasts: float) -> dict[str, str]:
         "mode": rules.mode or "DryRun, no policy",
         "guard closes at": f"{rules.closes_at} ({rules.max_unhealthy})" if rules.mode else "-",
         "in one domain at": rules.domain_max_unhealthy or "-",
-        "settles for": spell_seconds(rules.settle_seconds),
+        "cooldown": spell_seconds(rules.settle_seconds),
         "allowed at once": f"{rules.most_at_once}, {spell_seconds(rules.min_interval_seconds)} apart",
         "nodes remediated": str(totals.remediated),
-        "remediations begun": str(totals.begun),
+        "remediations started": str(totals.begun),
         "most at once": str(totals.most_at_once),
-        "first begins": clock(first, lasts) if first is not None else "-",
+        "first remediation at": clock(first, lasts) if first is not None else "-",
         "nodes held": str(totals.held),
         "longest held": spell_seconds(totals.longest_held),
         "still held at the end": str(totals.still_held),

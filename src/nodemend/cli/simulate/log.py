@@ -182,9 +182,12 @@ class RunLog:
 
 
 _STORM_STEPS: Final = {
-    condition_reasons.STORM_ACTIVE: (StepKind.STORM, "the guard closes where too many are"),
+    condition_reasons.STORM_ACTIVE: (
+        StepKind.STORM,
+        "the guard closes in scopes with too many unhealthy nodes",
+    ),
     condition_reasons.COOLING_DOWN: (StepKind.COOLING_DOWN, "the storm is over"),
-    "": (StepKind.NO_STORM, "it has settled"),
+    "": (StepKind.NO_STORM, "the cooldown is over"),
 }
 
 

@@ -291,7 +291,7 @@ def _timeouts(snapshot: Snapshot) -> Iterator[float]:
 
 def _next_step(given: GivenView, totals: TotalsView, held: tuple[HeldNodesView, ...], plan: Plan) -> str:
     if totals.failed and not totals.unhealthy:
-        return f"no check calls {plan.symptom} unhealthy within that time; see --symptom and --for."
+        return f"no check treats {plan.symptom} as unhealthy within that time; see --symptom and --for."
     if given.rules.mode != Mode.ACT or given.rules.paused:
         return "to see what would be done in mode Act, add --act"
     if still := [one for one in held if one.still]:
@@ -443,7 +443,7 @@ def _spell_held(totals: TotalsView) -> str:
             return f" 1 would be held, for {longest}{', and still is at the end' if still else ''}."
         case held, still:
             rest = {0: "none", held: "all"}.get(still, str(still))
-            return f" {held} would be held, the longest for {longest}; {rest} of them still at the end."
+            return f" {held} would be held, the longest for {longest}; {rest} still held at the end."
 
 
 def _given(given: GivenView, zone: tzinfo | None) -> Iterator[str]:
@@ -470,7 +470,7 @@ def _guard(rules: RulesView) -> str:
     said = f"closes at {rules.closes_at} unhealthy ({rules.max_unhealthy})"
     if rules.domain_key:
         said += f", in one {rules.domain_key} at {rules.domain_max_unhealthy}"
-    return f"{said}; settles for {spell_seconds(rules.settle_seconds)}"
+    return f"{said}; cooldown {spell_seconds(rules.settle_seconds)}"
 
 
 def _timeline(view: SimulateView) -> Iterator[str]:

@@ -477,11 +477,11 @@ def _guard(policy: PolicyView) -> str:
     said = f"{policy.unhealthy} of {spell_count(policy.targets, 'node')} not healthy"
     match policy.storm_state:
         case condition_reasons.STORM_ACTIVE:
-            return f"closed: {said}; nothing begins while this lasts"
+            return f"closed: {said}; no remediation starts while this lasts"
         case condition_reasons.COOLING_DOWN:
-            return f"cooling down after a storm: {said}; nothing begins yet"
+            return f"cooling down after a storm: {said}; no remediation starts yet"
         case _:
-            return f"open: {said}; it closes at {policy.closes_at}"
+            return f"no storm: {said}; it closes at {policy.closes_at}"
 
 
 def _checks(view: StatusView) -> Iterator[str]:

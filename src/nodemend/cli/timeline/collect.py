@@ -327,8 +327,8 @@ STORIES: Final[dict[str, EventTemplate]] = {
     "NodeReady": EventTemplate(_NODE, ((_NODE, READY), (_WORKLOADS, OVER)), "ready"),
     "Rebooted": EventTemplate(_NODE, key="rebooted"),
     # Events of metal3's operator about an accepted request, not about actual power, so no state begins.
-    "PowerOff": EventTemplate(_HOST, means="Its operator ordered it off"),
-    "PowerOn": EventTemplate(_HOST, means="Its operator ordered it on"),
+    "PowerOff": EventTemplate(_HOST, means="metal3 requested power off"),
+    "PowerOn": EventTemplate(_HOST, means="metal3 requested power on"),
     "PowerManagementError": EventTemplate(_HOST, mark=Emphasis.PROBLEM),
     "BMCCredentialError": EventTemplate(_HOST, mark=Emphasis.PROBLEM),
 }

@@ -22,13 +22,14 @@ from nodemend.cli.timeline.collect import OVER, Emphasis, Lane, LaneStart, Momen
 from nodemend.records.live_reads import value_of
 from nodemend.remediation.node_state import DEFAULT_LEASE_SECONDS
 from nodemend.safety.facts import Present
+from nodemend.safety.holds import spell_a
 
 
 def of_node(check: NodeHealthCheck, node: str) -> Iterator[MomentDraft]:
     for past in check.status.history:
         if past.node == node:
             by = f", ordered by {past.ordered_by}" if past.ordered_by else ""
-            asked = f"nhc/{check.metadata.name} asked for {_a(past.kind)}{by}."
+            asked = f"nhc/{check.metadata.name} created {spell_a(past.kind)}{by}."
             yield from _both_ends(past, asked, "history of the check")
 
 
@@ -36,7 +37,7 @@ def of_machine(policy: RemediationPolicy, node: str) -> Iterator[MomentDraft]:
     """Yield the remediations of every Machine that had this node."""
     for past in policy.status.machine_history:
         if past.node == node:
-            asked = f"mhc/{past.check} asked for {_a(past.kind)} of Machine {past.machine}."
+            asked = f"mhc/{past.check} started {spell_a(past.kind)} for Machine {past.machine}."
             yield from _both_ends(past, asked, "history of the policy")
 
 
@@ -60,10 +61,6 @@ def _both_ends(past: PastRemediation | MachineRemediation, asked: str, source: s
             key="ended",
             begins=((Lane.REMEDIATION, OVER), (Lane.CHECK, OVER)),
         )
-
-
-def _a(kind: str) -> str:
-    return f"{'an' if kind[:1] in 'AEIOU' else 'a'} {kind}"
 
 
 def remediation_drafts(remediation: AnyRemediation) -> Iterator[MomentDraft]:
@@ -163,7 +160,7 @@ def _turn(remediation: AnyRemediation, condition: Condition, at: datetime) -> Mo
             return MomentDraft(
                 at=at,
                 lane=Lane.WORKLOADS,
-                what="Its pods and volumes are gone from it.",
+                what="All pods and volumes that must leave the node have left.",
                 source=source,
                 key="gone",
                 evidence=evidence.class_ if evidence is not None else "",
@@ -244,7 +241,8 @@ def _node(case: NodeCase) -> Iterator[MomentDraft]:
             yield MomentDraft(
                 at=added,
                 lane=Lane.WORKLOADS,
-                what=f"{case.name} is marked out of service{'' if ours else ', and not by Nodemend'}.",
+                what=f"{'Nodemend' if ours else 'Another client'} set the out-of-service taint on "
+                f"{case.name}.",
                 source="taint",
                 key="release" if ours else "released-by-others",
                 mark=Emphasis.RELEASE if ours else Emphasis.PROBLEM,
@@ -288,7 +286,7 @@ def _machine(case: NodeCase) -> Iterator[MomentDraft]:
 
 
 def _host(case: NodeCase) -> Iterator[MomentDraft]:
-    """Yield the host's power state at the time when its operator last wrote, the only time in its status."""
+    """Yield the host's power state at the time when metal3 last wrote it, the only time in its status."""
     begun = [written_moment(one.metadata.creation_timestamp) for one in value_of(case.power) or ()]
     if not isinstance(case.host, Present):
         return
@@ -300,7 +298,7 @@ def _host(case: NodeCase) -> Iterator[MomentDraft]:
         yield MomentDraft(
             at=at,
             lane=Lane.HOST,
-            what=f"The operator of {host.metadata.namespace}/{host.metadata.name} last wrote: {said}.",
+            what=f"metal3 last reported {host.metadata.namespace}/{host.metadata.name} as {said}.",
             source="BareMetalHost",
             key=said,
             begins=((Lane.HOST, states.ON if on else states.OFF),),

@@ -42,7 +42,7 @@ def _headline(view: TimelineView, zone: tzinfo | None) -> str:
         return f"{view.node}, {view.state}: no change is recorded in the last {span}."
     first = view.moments[0].at.astimezone(zone)
     took = spell_seconds((view.now - view.moments[0].at).total_seconds())
-    counted = spell_count(len(view.moments), "moment")
+    counted = spell_count(len(view.moments), "change")
     return f"{view.node}, {view.state}: {counted} since {first:%Y-%m-%d %H:%M:%S %Z}, {took} ago"
 
 
@@ -93,9 +93,9 @@ def _summary(view: TimelineView, zone: tzinfo | None) -> Iterator[str]:
     if view.releases:
         yield spell_release(view, zone)
     if view.measures:
-        yield f"Took: {spell_measures(view)}."
+        yield f"Durations: {spell_measures(view)}."
     if view.earlier:
-        older = spell_count(view.earlier, "moment is", "moments are")
+        older = spell_count(view.earlier, "change is", "changes are")
         yield f"{older} older than {spell_seconds(view.since_seconds)}; --since shows more."
 
 
@@ -103,7 +103,11 @@ def spell_release(view: TimelineView, zone: tzinfo | None) -> str:
     """Describe the last release, with the number of releases."""
     last = view.releases[-1]
     often = f"{len(view.releases)} times, the last " if len(view.releases) > 1 else ""
-    on = f"{last.evidence}: {last.because}" if last.evidence else "evidence that is no longer on record."
+    on = (
+        f"evidence {last.evidence}: {last.because}"
+        if last.evidence
+        else "evidence that is no longer on record."
+    )
     return f"Released {often}at {last.at.astimezone(zone):%H:%M:%S} on {on}"
 
 

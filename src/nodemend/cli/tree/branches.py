@@ -319,18 +319,18 @@ def _host_statements(case: NodeCase, host: BareMetalHost) -> Iterator[str]:
     else:
         yield host.status.provisioning.state
     if (age := age_of(host.status.last_updated, case.now)) is not None:
-        yield f"its operator last wrote {spell_seconds(age)} ago"
+        yield f"metal3 last updated it {spell_seconds(age)} ago"
 
 
 def _holds(case: NodeCase, host: BareMetalHost) -> Iterator[str]:
     ours = {one.metadata.uid: one for one in case.remediations}
     for key in host.holds:
         if not key.startswith(well_known.POWER_OFF_REQUEST_PREFIX):
-            yield f"held off by another: {key}"
+            yield f"power-off requested by another client: {key}"
         elif (found := ours.get(key.removeprefix(well_known.POWER_OFF_REQUEST_PREFIX))) is not None:
-            yield f"held off by Nodemend for {found.metadata.namespace}/{found.metadata.name}"
+            yield f"power-off requested by Nodemend for {found.metadata.namespace}/{found.metadata.name}"
         else:
-            yield "held off by Nodemend for a remediation that is gone or of another node"
+            yield "power-off requested by Nodemend for a remediation that is gone or of another node"
 
 
 def node_branch(case: NodeCase, children: tuple[Branch, ...]) -> Branch:
@@ -483,7 +483,7 @@ def _below(case: NodeCase, remediation: AnyRemediation) -> Iterator[Branch]:
 def _proof(status: SelfRemediationStatus) -> Iterator[Branch]:
     """Yield the progress of the proof by time; nothing once there is evidence."""
     if status.contradicted:
-        says = (f"boot {status.boot_id} was active after it was proven to be over",)
+        says = (f"boot {status.boot_id} was active after it was proven to have ended",)
         yield Branch(kind="Proof", state="contradicted", says=says)
     elif status.evidence is None and status.safe_time_seconds:
         counted = [f"{one.name} {one.milliseconds // 1000} s" for one in status.proven]
@@ -512,14 +512,14 @@ def _evidence(case: NodeCase, remediation: AnyRemediation) -> Branch:
 def _lock(case: NodeCase, remediation: AnyRemediation) -> Branch:
     match case.lock:
         case Present(lock) if lock.spec.holder_identity == remediation.metadata.uid:
-            return Branch(kind="Lock", state="has it")
+            return Branch(kind="Lock", state="held")
         case Present(lock):
             holder = (
                 lock.metadata.annotations.get(well_known.HOLDER, "")
                 or lock.spec.holder_identity
                 or "an unknown holder"
             )
-            return Branch(kind="Lock", state="waits for it", says=(f"{holder} has it",))
+            return Branch(kind="Lock", state="waiting", says=(f"held by {holder}",))
         case Absent():
             return Branch(kind="Lock", state="not held")
         case Unreadable():

@@ -30,7 +30,7 @@ from nodemend.records.machine import MachineCheckRecord, MachineRecord
 from nodemend.records.remediation import RemediationRecord
 from nodemend.rules.request import Create, DeleteRemediation
 from nodemend.safety.guard import Allowed
-from nodemend.safety.holds import Hold
+from nodemend.safety.holds import Hold, spell_a
 from nodemend.telemetry import event_reasons, metric_labels
 from nodemend.telemetry.logging import Log
 from nodemend.telemetry.metrics import Metrics
@@ -66,9 +66,12 @@ class MachineHealthCheckRecorder:
             case Delete():
                 reported = event_reasons.REMEDIATION_STARTED, "deleted it, to have it replaced."
             case Create():
-                reported = event_reasons.REMEDIATION_STARTED, f"asked for a {_kind_of(target, action)}."
+                reported = event_reasons.REMEDIATION_STARTED, f"created {spell_a(_kind_of(target, action))}."
             case DeleteRemediation():
-                reported = event_reasons.REMEDIATION_WITHDRAWN, "no longer needs its remediation."
+                reported = (
+                    event_reasons.REMEDIATION_WITHDRAWN,
+                    "no longer needs its remediation, and deletes it.",
+                )
             case Clear():
                 reported = event_reasons.REMEDIATION_ANNOTATION_CLEARED, "was taken off: the node is Ready."
             case _:

@@ -292,7 +292,7 @@ def way_of(
         seconds = now - view.remedies_seen.get(record.uid, now) if record is not None else 0.0
         return ByTemplate(as_existing(target, record, seconds) if record is not None else None, delay)
     if machine.owner is None:
-        return ByNobody("no controller owns it, so it would not be replaced")
+        return ByNobody("no controller owns it")
     if target.flavor.owners_read_conditions:
         return ByOwner()
     if policy is not None and policy.machines.delete:

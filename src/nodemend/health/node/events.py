@@ -28,7 +28,7 @@ from nodemend.kube.events import EventRecord
 from nodemend.records.remediation import RemediationRecord
 from nodemend.rules.request import Create, DeleteRemediation, Escalate, Order
 from nodemend.safety.guard import Allowed
-from nodemend.safety.holds import Hold
+from nodemend.safety.holds import Hold, spell_a
 from nodemend.telemetry import event_reasons, metric_labels
 from nodemend.telemetry.event_reasons import EventReason
 from nodemend.telemetry.logging import Log
@@ -116,11 +116,18 @@ class NodeHealthCheckRecorder:
                     if approved_order
                     else ""
                 )
-                reported = event_reasons.REMEDIATION_STARTED, f"asked for a {where}.{order}"
+                reported = (
+                    event_reasons.REMEDIATION_STARTED,
+                    f"created {spell_a(what.kind)} in {what.namespace}.{order}",
+                )
             case DeleteRemediation():
-                reported = event_reasons.REMEDIATION_WITHDRAWN, f"needs its {where} no longer."
+                reported = (
+                    event_reasons.REMEDIATION_WITHDRAWN,
+                    f"no longer needs its {where}, and deletes it.",
+                )
             case Escalate(to):
-                reported = event_reasons.REMEDIATION_ESCALATED, f"gives up its {where} for remedy {to + 1}."
+                note = f"deletes its {where}, which failed or timed out, and starts remedy {to + 1} next."
+                reported = event_reasons.REMEDIATION_ESCALATED, note
             case _:
                 assert_never(request)
         reason, note = reported

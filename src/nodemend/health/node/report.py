@@ -321,8 +321,7 @@ def _unserved(counts: CheckCounts) -> str:
     if not found:
         return ""
     first = min(found)
-    many = f"{spell_count(len(found), 'remediation')} created, and served by no controller"
-    return f"{many}. {first}: {found[first].message}"
+    return f"Nodes whose remediation has not started: {len(found)}. {first}: {found[first].message}"
 
 
 def _as_conditions(

@@ -273,22 +273,26 @@ def _tell(remediation: ManualRemediation, step: Step) -> EventText | None:
         case steps.ForgetEvidence(why) if why is not None:
             return EventText(event_reasons.EVIDENCE_REVOKED, str(why.explain()))
         case steps.Release(ticket):
-            said = f"{name} is marked out of service: its pods and volumes are released, as confirmed by"
-            return EventText(event_reasons.RELEASE_STARTED, f"{said} {ticket.evidence.by}.")
+            cause = f"because {ticket.evidence.by} confirmed that it is down"
+            said = f"Set the out-of-service taint on {name}, {cause}: its pods and volumes are released."
+            return EventText(event_reasons.RELEASE_STARTED, said)
         case steps.MarkReleased(taint_stays):
-            said = f"The pods and volumes of {name} are gone from it.{spell_taint(taint_stays)}"
+            said = f"All pods and volumes that must leave {name} have left.{spell_taint(taint_stays)}"
             return EventText(event_reasons.WORKLOADS_RELEASED, said)
         case steps.RemoveTaint(contradicted=True):
             by = status.evidence.by if status.evidence else "an operator"
             said = f"{name} is alive although {by} confirmed that it is down. Its workloads may run twice."
             return EventText(event_reasons.NODE_CONTRADICTED_EVIDENCE, said)
         case steps.RemoveTaint():
-            said = f"{name} is marked out of service no longer."
+            said = f"Removed the out-of-service taint from {name}."
             return EventText(event_reasons.OUT_OF_SERVICE_TAINT_REMOVED, said)
         case steps.Close(node_gone):
             said = f"The Node {name} is gone." if node_gone else f"{name} is back on a new boot."
             return EventText(event_reasons.REMEDIATION_SUCCEEDED, said)
         case steps.DropFinalizer() if status.phase is not ManualRemediationPhase.SUCCEEDED:
-            return EventText(event_reasons.REMEDIATION_STOPPED, "Deleted, and ended at its safe point.")
+            return EventText(
+                event_reasons.REMEDIATION_STOPPED,
+                "The remediation was deleted before it succeeded, and has ended.",
+            )
         case _:
             return None

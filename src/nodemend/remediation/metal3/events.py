@@ -14,6 +14,7 @@ from nodemend.kube.events import EventRecord
 from nodemend.kube.ports import Runtime
 from nodemend.remediation.metal3 import model as power
 from nodemend.remediation.metal3.holds import HOST_HOLDS
+from nodemend.remediation.metal3.status import spell_failure
 from nodemend.remediation.reconciler import EventText, RemediationEvents, RemediationSubject, spell_taint
 from nodemend.remediation.status import WaitingForNewBoot, is_contradiction, says_contradicted
 from nodemend.safety import lifecycle as steps
@@ -190,16 +191,18 @@ def _tell_power(remediation: Metal3Remediation, step: power.Step) -> EventText |
     """Return the event about the host; None if the step has none."""
     match step:
         case power.RequestPowerOff(host):
-            return EventText(event_reasons.POWER_OFF_REQUESTED, f"{host} must be powered off.")
+            return EventText(
+                event_reasons.POWER_OFF_REQUESTED, f"Nodemend requested metal3 to power off {host}."
+            )
         case power.ClearPowerOff(host):
             return EventText(
                 event_reasons.POWER_ON_REQUESTED,
-                f"The power-off request on {host} is cleared: it may power on.",
+                f"Nodemend cleared its power-off request on {host}: metal3 powers the host on.",
             )
         case power.FailAttempt(why, permanent=False):
-            return EventText(event_reasons.POWER_CYCLE_FAILED, f"{why.explain()} It is tried again.")
+            return EventText(event_reasons.POWER_CYCLE_FAILED, f"{spell_failure(why)}{_spell_retry(why)}")
         case power.FailAttempt(why, permanent=True):
-            return EventText(event_reasons.REMEDIATION_FAILED, str(why.explain()))
+            return EventText(event_reasons.REMEDIATION_FAILED, spell_failure(why))
         case power.MarkHost(host):
             return EventText(
                 event_reasons.HOST_MARKED_UNHEALTHY, f"{host} is not picked for another machine."
@@ -208,15 +211,22 @@ def _tell_power(remediation: Metal3Remediation, step: power.Step) -> EventText |
             said = "Power cycles did not help: Nodemend requests a replacement from the Machine's owner."
             return EventText(event_reasons.MACHINE_REPLACEMENT_REQUESTED, said)
         case steps.DropFinalizer(still_off=still_off) if still_off:
-            said = f"Deleted, and ended at its safe point; {still_off} has not come back on."
+            said = f"The remediation was deleted and has ended; {still_off} is not powered on again."
             return EventText(event_reasons.POWER_NOT_RESTORED, said)
         case steps.DropFinalizer() if remediation.status.phase not in (
             Metal3RemediationPhase.SUCCEEDED,
             Metal3RemediationPhase.FAILED,
         ):
-            return EventText(event_reasons.REMEDIATION_STOPPED, "Deleted, and ended at its safe point.")
+            return EventText(
+                event_reasons.REMEDIATION_STOPPED,
+                "The remediation was deleted before it succeeded, and has ended.",
+            )
         case _:
             return None
+
+
+def _spell_retry(why: HoldReason) -> str:
+    return "" if "tries again" in why.explain().next_step else " Nodemend tries again after a pause."
 
 
 def _tell_deletion(remediation: Metal3Remediation, step: power.Step) -> EventText | None:
@@ -224,8 +234,8 @@ def _tell_deletion(remediation: Metal3Remediation, step: power.Step) -> EventTex
     name, backup = remediation.status.node_name, remediation.status.backup
     match step:
         case power.DeleteNode(ticket):
-            said = f"The Node {name} is deleted: its pods and volumes are released, as"
-            return EventText(event_reasons.RELEASE_STARTED, f"{said} {ticket.evidence.by} is off.")
+            said = f"Deleted the Node {name}, because {ticket.evidence.by} is off"
+            return EventText(event_reasons.RELEASE_STARTED, f"{said}: its pods and volumes are released.")
         case power.Restore(_, missing):
             said = f"The Node {name} exists again, and Nodemend restores: {', '.join(missing.parts)}."
             return EventText(event_reasons.NODE_RESTORED, said)
@@ -234,8 +244,8 @@ def _tell_deletion(remediation: Metal3Remediation, step: power.Step) -> EventTex
             said = f"Nodemend could not restore the metadata of Node {name} ({refused}): {parts}."
             return EventText(event_reasons.NODE_NOT_RESTORED, said)
         case steps.DropFinalizer(still_off, lost) if lost:
-            off = f", nor has {still_off} come back on" if still_off else ""
-            said = f"The Node {name} has not come back{off}. It had: {', '.join(lost)}."
+            off = f", and {still_off} is not powered on again" if still_off else ""
+            said = f"The Node {name} does not exist again{off}. It had: {', '.join(lost)}."
             return EventText(event_reasons.NODE_NOT_RESTORED, said)
         case _:
             return None
@@ -251,16 +261,17 @@ def _tell_release(remediation: Metal3Remediation, step: power.Step) -> EventText
         case steps.ForgetEvidence(why) if why is not None:
             return EventText(event_reasons.EVIDENCE_REVOKED, str(why.explain()))
         case steps.Release(ticket):
-            said = f"{name} is marked out of service: its pods and volumes are released, as"
-            return EventText(event_reasons.RELEASE_STARTED, f"{said} {ticket.evidence.by} is off.")
+            said = f"Set the out-of-service taint on {name}, because {ticket.evidence.by} is off"
+            return EventText(event_reasons.RELEASE_STARTED, f"{said}: its pods and volumes are released.")
         case steps.MarkReleased(taint_stays):
-            said = f"The pods and volumes of {name} are gone from it." if name else "It has been off."
+            left = f"All pods and volumes that must leave {name} have left."
+            said = left if name else "The host has been powered off."
             return EventText(event_reasons.WORKLOADS_RELEASED, f"{said}{spell_taint(taint_stays)}")
         case steps.RemoveTaint(contradicted=True):
             said = f"{name} may be running although its host was observed off. Its workloads may run twice."
             return EventText(event_reasons.NODE_CONTRADICTED_EVIDENCE, said)
         case steps.RemoveTaint():
-            said = f"{name} is marked out of service no longer."
+            said = f"Removed the out-of-service taint from {name}."
             return EventText(event_reasons.OUT_OF_SERVICE_TAINT_REMOVED, said)
         case steps.Close():
             return EventText(event_reasons.REMEDIATION_SUCCEEDED, f"{name} is back on a new boot.")

@@ -27,8 +27,8 @@ class HostMissing(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"No BareMetalHost was found for it: {self.why}.",
-            "Correct the reference to its host, or choose another remedy for it.",
+            f"No BareMetalHost was found for this node: {self.why}.",
+            "Correct the reference to its host, or choose another remedy for the node.",
         )
 
 
@@ -61,8 +61,8 @@ class WrongHost(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"{self.what[0].upper()}{self.what[1:]} is given as {_short(self.said)}, but it is "
-            f"{_short(self.actual)}. A power-off could hit another machine than the node's.",
+            f"Two sources disagree on {self.what}: {_short(self.said)} and {_short(self.actual)}. "
+            "A power-off could hit another node's machine.",
             "Find out which of them is right, and correct the other.",
         )
 
@@ -133,12 +133,12 @@ class OffByOthers(HoldReason):
     """Other requesters of power off."""
 
     def explain(self) -> Explanation:
-        by = [*(["its owner (spec.online is false)"] if self.owner else []), *self.holders]
-        said = f" by {', '.join(by)}" if by else ""
+        by = [*(["spec.online: false"] if self.owner else []), *self.holders]
+        said = f" (requested by {', '.join(by)})" if by else ""
         return Explanation(
-            f"{self.host} is off{said}, and not by Nodemend: it is unknown since when, or whether it still "
-            "is.",
-            "Nodemend continues when the host is on. Or make sure that the machine is off, and confirm "
+            f"metal3 reports {self.host} as off, but not by Nodemend's request{said}. It is unknown "
+            "since when it has been off, and whether it still is.",
+            "Nodemend continues when the host is on. Or make sure that the machine is down, and confirm "
             "that on a ManualRemediation, which releases the node.",
         )
 
@@ -153,8 +153,8 @@ class WaitingForPowerOff(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"Waiting until {self.host} reports off, for at most {self.limit:.0f} s.",
-            "Nodemend continues when metal3 reports the host off.",
+            f"Waiting at most {self.limit:.0f} s until metal3 reports {self.host} as off.",
+            "Nodemend continues when metal3 reports the host as off.",
         )
 
 
@@ -168,7 +168,7 @@ class NeverObservedOff(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"{self.host} did not report off within {self.limit:.0f} s. "
+            f"metal3 did not report {self.host} as off within {self.limit:.0f} s. "
             "Its node may still run, so nothing is released.",
             "Check the errors of the host and its BMC. If you power it off yourself, a ManualRemediation "
             "releases the node after your confirmation.",
@@ -185,7 +185,8 @@ class NeverObservedOn(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"{self.host} did not report on again within {self.limit:.0f} s. Its workloads are released.",
+            f"metal3 did not report {self.host} as on again within {self.limit:.0f} s. The node's workloads "
+            "are released.",
             "Check the errors of the host and its BMC, and power it on.",
         )
 
@@ -198,7 +199,7 @@ class TimedOutByCheck(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            "The check that requested it allows it no more time.",
+            "The time that the check allows for this remediation is over.",
             "Another remedy may be active on the node: see the status of the check.",
         )
 
@@ -284,7 +285,7 @@ class NodeBackupTooLarge(HoldReason):
             f"The Node's labels and annotations ({self.size} bytes) or its taints exceed the backup that "
             f"Nodemend keeps while it is deleted: at most {self.limit} bytes, 512 labels, 512 annotations "
             "and 64 taints.",
-            "Remove metadata that is not needed, or choose another remedy for it.",
+            "Remove metadata that is not needed, or choose another remedy for the node.",
         )
 
 
@@ -298,8 +299,8 @@ class WaitingForPowerOn(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"Waiting until {self.host} reports on again, for at most {self.limit:.0f} s.",
-            "Nodemend continues when metal3 reports the host on.",
+            f"Waiting at most {self.limit:.0f} s until metal3 reports {self.host} as on again.",
+            "Nodemend continues when metal3 reports the host as on.",
         )
 
 
@@ -358,7 +359,7 @@ class NoMachineReplacement(HoldReason):
     def explain(self) -> Explanation:
         return Explanation(
             f"Power cycles did not help, and the machine cannot be replaced: {self.why}.",
-            "Repair the machine by hand; delete this remediation to have it tried again.",
+            "Repair the machine by hand; delete this remediation, so that Nodemend tries again.",
         )
 
 

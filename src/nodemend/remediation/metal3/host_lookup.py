@@ -279,13 +279,15 @@ def _why_not(
     if host is not None and host.spec.externally_provisioned:
         return "metal3 did not deploy its host, and would not do so again"
     if owner is None:
-        return "no controller owns it, so it would not be replaced"
+        return "no controller owns it"
     if flavor.owners_read_conditions:
         return ""
     if any(metadata.labels.get(key) == value for key, value in flavor.control_plane_labels):
         return "it is of the control plane, whose Machines are not replaced automatically"
     if policy is None or not policy.machines.delete:
-        return f"its {owner.kind} reads no conditions, and the RemediationPolicy does not allow deletion"
+        return (
+            f"its {owner.kind} does not act on conditions, and the RemediationPolicy does not allow deletion"
+        )
     return ""
 
 

@@ -16,6 +16,7 @@ from nodemend.remediation.metal3.model import (
 )
 from nodemend.remediation.status import (
     ConditionClaim,
+    WaitingForNewBoot,
     conditions_of,
     is_contradiction,
     is_unreported,
@@ -167,7 +168,7 @@ def _turned(
                 evidence=None,
                 phase=Metal3RemediationPhase.FAILED if permanent else Metal3RemediationPhase.BACKING_OFF,
                 retry_count=status.retry_count + 1,
-                message=str(why.explain()),
+                message=spell_failure(why),
             )
         case StartNextAttempt():
             return status.but(
@@ -181,9 +182,17 @@ def _turned(
         case ReplaceMachine():
             return status.but(phase=Metal3RemediationPhase.DELETING_MACHINE, message="")
         case Close(node_gone):
-            gone = "Its Machine is gone: its owner replaces it."
+            gone = "The Machine is gone; its owner replaces it."
             message = gone if node_gone else "The node is back on a new boot."
             return status.but(phase=Metal3RemediationPhase.SUCCEEDED, backup=None, message=message)
+
+
+def spell_failure(why: HoldReason) -> str:
+    """Return why an attempt failed, and what would help."""
+    said = why.explain()
+    if isinstance(why, WaitingForNewBoot):
+        return f"{why.node or 'The node'} was not Ready on a new boot in time. {said.next_step}"
+    return str(said)
 
 
 def _why(step: StatusStep) -> str:

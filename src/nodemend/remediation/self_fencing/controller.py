@@ -459,21 +459,25 @@ def _tell_fencing(remediation: SelfRemediation, step: Step) -> EventText | None:
     name = _node_of(remediation)
     match step:
         case PlaceMarker(_, marker):
-            said = f"Boot {marker.boot_id} of {name} must end: its agent must stop feeding the watchdog."
-            return EventText(event_reasons.SELF_FENCING_REQUESTED, said)
+            said = f"Nodemend set the marker for boot {marker.boot_id} of {name}"
+            stops = "its agent stops feeding the watchdog, which resets the node."
+            return EventText(event_reasons.SELF_FENCING_REQUESTED, f"{said}: {stops}")
         case RecordProof(_, evidence):
-            return EventText(event_reasons.BOOT_END_PROVEN, _vouched(name, evidence))
+            return EventText(event_reasons.BOOT_END_PROVEN, _ended(name, evidence))
         case steps.RecordEvidence(evidence):
-            return EventText(event_reasons.NEW_BOOT_OBSERVED, _vouched(name, evidence))
+            return EventText(event_reasons.NEW_BOOT_OBSERVED, _ended(name, evidence))
         case RemoveMarker():
-            said = f"The boot gate of {name} may open: the marker is removed."
+            said = f"Removed the marker of {name}: its boot gate lets the kubelet start."
             return EventText(event_reasons.MARKER_REMOVED, said)
         case _:
             return None
 
 
-def _vouched(name: str, evidence: Evidence) -> str:
-    return f"Boot {evidence.boot_id} of {name} is over, by {evidence.by}: {evidence.reason}."
+def _ended(name: str, evidence: Evidence) -> str:
+    ended = f"Boot {evidence.boot_id} of {name} has ended"
+    if evidence.class_ == "E2":
+        return f"{ended}: {evidence.by} {evidence.reason.removeprefix('it ')}."
+    return f"{ended} ({evidence.by}): {evidence.reason}."
 
 
 def _tell_release(remediation: SelfRemediation, step: Step) -> EventText | None:
@@ -482,21 +486,24 @@ def _tell_release(remediation: SelfRemediation, step: Step) -> EventText | None:
         case steps.ForgetEvidence(why) if why is not None:
             return EventText(event_reasons.EVIDENCE_REVOKED, str(why.explain()))
         case steps.Release(ticket):
-            said = f"{name} is marked out of service: its pods and volumes are released, on evidence"
-            return EventText(event_reasons.RELEASE_STARTED, f"{said} {ticket.evidence.class_}.")
+            said = f"Set the out-of-service taint on {name}, because of evidence {ticket.evidence.class_}"
+            return EventText(event_reasons.RELEASE_STARTED, f"{said}: its pods and volumes are released.")
         case steps.MarkReleased(taint_stays):
-            said = f"Nothing of the boot that is over is left on {name}.{spell_taint(taint_stays)}"
+            said = f"All pods and volumes that must leave {name} have left.{spell_taint(taint_stays)}"
             return EventText(event_reasons.WORKLOADS_RELEASED, said)
         case steps.RemoveTaint(contradicted=True):
-            said = f"{name} is alive although its boot was proven to be over. Its workloads may run twice."
+            said = f"{name} is alive although its boot was proven to have ended. Its workloads may run twice."
             return EventText(event_reasons.NODE_CONTRADICTED_EVIDENCE, said)
         case steps.RemoveTaint():
-            said = f"{name} is marked out of service no longer."
+            said = f"Removed the out-of-service taint from {name}."
             return EventText(event_reasons.OUT_OF_SERVICE_TAINT_REMOVED, said)
         case steps.Close(node_gone):
             said = f"The Node {name} is gone." if node_gone else f"{name} is back on a new boot."
             return EventText(event_reasons.REMEDIATION_SUCCEEDED, said)
         case steps.DropFinalizer() if remediation.status.phase is not SelfRemediationPhase.SUCCEEDED:
-            return EventText(event_reasons.REMEDIATION_STOPPED, "Deleted, and ended at its safe point.")
+            return EventText(
+                event_reasons.REMEDIATION_STOPPED,
+                "The remediation was deleted before it succeeded, and has ended.",
+            )
         case _:
             return None

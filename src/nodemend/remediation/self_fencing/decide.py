@@ -383,13 +383,13 @@ def _new_boot(facts: SelfFacts, boot_id: str, who: str) -> Evidence:
     The recorded boot is over, regardless of earlier renewals of its kubelet.
     """
     renewed = facts.lease.value.renew_time if isinstance(facts.lease, Present) else ""
-    return _evidence(facts, "E2", who, f"it reports a new boot, {boot_id}", renewed)
+    return _evidence(facts, "E2", who, f"it reports the new boot {boot_id}", renewed)
 
 
 def _by_time(facts: SelfFacts, progress: Progress, lease: LeaseFacts) -> Evidence:
     reason = (
-        f"it was marked for {progress.seconds} s, which no boot of it outlives ({progress.needed} s); "
-        f"{progress.covered} of its peers cannot have kept it alive"
+        f"its marker has been set for at least {progress.seconds} s ({progress.needed} s are enough); "
+        f"{progress.covered} of its peers are proven not to have kept it alive"
     )
     return _evidence(facts, "E4", "its watchdog", reason, lease.renew_time)
 

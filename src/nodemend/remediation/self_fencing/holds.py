@@ -132,7 +132,7 @@ class ProofContradicted(HoldReason):
 
     def explain(self) -> Explanation:
         return Explanation(
-            f"Boot {self.boot_id} was alive after it was proven to be over: its watchdog does not do what it "
-            "reports, and its workloads may have run twice.",
+            f"Boot {self.boot_id} was alive after it was proven to have ended: its watchdog does not do what "
+            "it reports. If its workloads were released before that, they may have run twice.",
             "Power the node off now; then test its watchdog.",
         )

@@ -97,10 +97,10 @@ def test_a_sound_cluster_could_release_all_by_time() -> None:
         ({"watchdog": GUEST}, GUEST.why, "Power it off yourself if it does not come back."),
         (
             {"peers": (("edge-2",),)},
-            "it has 1 peer, and with less than 2 nothing is certain",
+            "it has 1 peer, and a time proof needs at least 2",
             (
                 "Power it off yourself if it does not come back. "
-                "Four nodes with agents are enough, or three of a control plane."
+                "Four nodes with agents are enough; for three see docs/how-to/self_fence_nodes.md."
             ),
         ),
     ],
@@ -183,7 +183,7 @@ def test_a_boot_gate_needs_no_certificate() -> None:
 
 def test_nodes_without_an_agent_are_reported_if_a_check_needs_it() -> None:
     without = [agent(name) for name in NODES[:4]]
-    said = "nhc/workers would have nodes reset themselves that have no agent: edge-5"
+    said = "nhc/workers uses self-fencing for nodes without an agent: edge-5"
     some = fencing_facts(agents=Present(without))
 
     assert (WARN, said) in wrong(some)

@@ -82,7 +82,7 @@ def test_a_confirmation_copies_what_the_remediator_shows() -> None:
         ),
         (
             {"remediation": waiting(last_renew_time=""), "lease": lease("2026-01-31T11:59:50.000000Z")},
-            "The kubelet's Lease has been silent for 10 s of the 40 s needed.",
+            "The kubelet has not renewed its Lease for 10 s; 40 s are needed.",
         ),
         (
             {"remediation": waiting(last_renew_time="")},

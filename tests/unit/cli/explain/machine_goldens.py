@@ -51,7 +51,7 @@ def _pool(*these: Object, **spec: Any) -> Machines:
 def _unbound() -> Object:
     """A check of another cluster, as the checker has reported on it."""
     said = "Cannot read the Nodes of its cluster: its API server does not answer."
-    said += " Nodemend continues when the API server answers."
+    said += " Nodemend continues when the read succeeds."
     closed = {"type": "RemediationAllowed", "status": "False", "reason": "CannotRead", "message": said}
     status = {"conditions": [closed]}
     return a_machine_check(spec={"clusterName": "edge"}, status=status)

@@ -29,8 +29,8 @@ def test_the_headline_is_what_the_power_cycle_waits_for() -> None:
 
     [remediating] = [row for row in view.questions if row.key == "remediating"]
     assert view.headline == (
-        f"{SICK} is under remediation: default/{SICK} is switched off and on (power-off). "
-        f"Waiting until default/{SICK} reports off, for at most 300 s."
+        f"{SICK} is under remediation: default/{SICK} is powered off and on (power-off). "
+        f"Waiting at most 300 s until metal3 reports default/{SICK} as off."
     )
     assert remediating.answer is ExplainAnswer.YES
     assert remediating.because.startswith(f"power cycle nodemend-system/{SICK}, power-off, for ")

@@ -187,9 +187,11 @@ def test_a_storm_is_explained_with_its_numbers_and_settles_before_anything_begin
 
     assert storming.headline == (
         "node-1 is unhealthy, and its remediation is held."
-        " Too many are unhealthy in the cluster: 2 of 3, and the limit is 40%."
+        " Too many targets are unhealthy in the cluster: 2 of 3; with the limit 40% the guard closes at 2."
     )
-    assert storming.advice == "Nodemend continues when at most 1 are, or when maxUnhealthy is raised."
+    assert storming.advice == (
+        "Nodemend continues when at most 1 target is unhealthy, or when maxUnhealthy is raised."
+    )
     assert answers(storming)["allowed"] is ExplainAnswer.HOLD
     assert cooldown.held is not None
     assert cooldown.held.reason == "CoolingDown"
@@ -226,10 +228,10 @@ def test_an_order_is_explained_while_it_is_held_and_once_it_is_followed() -> Non
         world.run(105.0)
         begun = explained(caller)
 
-    limit = "Too many are unhealthy in the cluster: 1 of 3, and the limit is 1."
+    limit = "Too many targets are unhealthy in the cluster: 1 of 3; with the limit 1 the guard closes at 1."
     assert held.headline == f"node-1 is suspect, and the remediation that anna ordered is held. {limit}"
     assert (answers(held)["ordered"], answers(held)["allowed"]) == (ExplainAnswer.YES, ExplainAnswer.HOLD)
-    assert "To override the guard: kubectl mend override node-1 --reason ..." in held.notes
+    assert "To start its remediation anyway: kubectl mend override node-1 --reason ..." in held.notes
     assert let_past.headline.endswith("Next, the checker creates its remediation.")
     rows = {question.key: question.because for question in let_past.questions}
     assert rows["ordered"].startswith("anna, 0s ago: bad disk; good for ")

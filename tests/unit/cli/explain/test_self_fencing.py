@@ -80,7 +80,7 @@ def test_the_questions_follow_its_life() -> None:
     ]
     assert answers(by_itself(SelfRemediationPhase.FENCING, contradicted=True, **MARKED))[1] == (
         NO,
-        "that boot was active after it was proven to be over",
+        "that boot was active after it was proven to have ended",
     )
     assert answers(by_itself(SelfRemediationPhase.RELEASING, evidence=BY_TIME, pods_left=2, **MARKED))[
         1:

@@ -24,7 +24,7 @@ SUSPECT = OrderView(
     before_by="",
     before_reason="",
 )
-STORM = "Too many are unhealthy in the cluster: 8 of 20, and the limit is 40%."
+STORM = "Too many targets are unhealthy in the cluster: 8 of 20; with the limit 40% the guard closes at 8."
 PAST = replace(
     SUSPECT, past_guard=True, passed=(STORM, "A storm has just ended, and the cooldown after it is not over.")
 )

@@ -157,7 +157,9 @@ def test_an_override_shows_what_it_would_pass(story: Story) -> None:
     shown = story.prepare(past_guard=True)
     story.order(past_guard=True)
 
-    assert shown.passed == ("Too many are unhealthy in the cluster: 1 of 6, and the limit is 1.",)
+    assert shown.passed == (
+        "Too many targets are unhealthy in the cluster: 1 of 6; with the limit 1 the guard closes at 1.",
+    )
     assert story.orders[0]["spec"]["pastGuard"] is True
 
 

@@ -65,7 +65,7 @@ def test_a_difference_in_yaml(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*arguments) == ExitCode.FINE
     view = yaml.safe_load(capsys.readouterr().out)
 
-    assert (view["first"]["name"], view["second"]["name"]) == ("what is in force", "check.yaml")
+    assert (view["first"]["name"], view["second"]["name"]) == ("the current configuration", "check.yaml")
     assert (
         view["only"][0]["why"] == "The check workers sets dryRun, so Nodemend only reports what it would do."
     )

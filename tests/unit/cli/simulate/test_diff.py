@@ -8,7 +8,9 @@ from nodemend.cli.simulate.output import build_view
 from tests.unit.cli.simulate.clusters import check, policy, workers
 from tests.unit.cli.simulate.simulated import a_plan, a_snapshot
 
-TOO_MANY = "Too many are unhealthy in the cluster: 12 of 24, and the limit is 40%."
+TOO_MANY = (
+    "Too many targets are unhealthy in the cluster: 12 of 24; with the limit 40% the guard closes at 10."
+)
 
 
 def a_side(name: str, *fails: str, heals: tuple[str, ...] = (), **spec: Any) -> Side:

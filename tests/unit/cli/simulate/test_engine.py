@@ -118,7 +118,7 @@ def test_a_storm_in_one_zone_holds_only_that_zone() -> None:
     zoned = plain({"failureDomains": {}}, maxUnhealthy="100%")
     story = simulated(zoned, "zone=b:4@0s", "edge-a1@0s")
     assert begun(story) == [(300, "edge-a1")]
-    assert {spell.sort for spell in story.hold_periods.all()} == {("TooManyUnhealthy", "b")}
+    assert {spell.sort for spell in story.hold_periods.all()} == {("TooManyUnhealthy", "domain b")}
 
 
 def test_a_zone_settles_by_itself() -> None:

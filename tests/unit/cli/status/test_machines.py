@@ -41,7 +41,7 @@ def test_a_machine_that_is_under_remediation_and_one_that_is_held(new_world: New
     closed = shown(world)
     (check,) = closed.machine_checks
     assert (check.targets, check.healthy, check.allowed) == (6, 3, False)
-    assert check.why.startswith("Too many are unhealthy in ")
+    assert check.why.startswith("Too many targets are unhealthy in ")
     assert [(row.machine, row.state) for row in closed.machines] == [
         ("default/m1", "Unhealthy"),
         ("default/m2", "Unhealthy"),

@@ -38,14 +38,14 @@ def test_a_power_cycle_has_its_phase_its_host_and_its_age() -> None:
             state="power-off",
             for_seconds=41.0,
             check="workers",
-            why=f"Waiting until {HOST} reports off, for at most 300 s.",
+            why=f"Waiting at most 300 s until metal3 reports {HOST} as off.",
             host=str(HOST),
         ),
     )
     [row] = [line for line in render(shown(WAITING)) if line.startswith(NODE)]
     assert row == (
         f"{NODE}   power-off   41s   workers   "
-        f"host {HOST}: Waiting until {HOST} reports off, for at most 300 s."
+        f"host {HOST}: Waiting at most 300 s until metal3 reports {HOST} as off."
     )
 
 
@@ -62,7 +62,7 @@ def test_a_failed_remediation_shows_what_an_operator_must_do_and_comes_first() -
     view = shown(other.but(status=other.status.but(node_name="a-healthier-one")), FAILED)
     [row] = [line for line in render(view) if line.startswith(NODE)]
 
-    assert "Repair the machine by hand; delete this remediation to have it tried again." in row
+    assert "Repair the machine by hand; delete this remediation, so that Nodemend tries again." in row
     assert list(render(view))[-1] == f"Next: kubectl mend explain {NODE}"
 
 

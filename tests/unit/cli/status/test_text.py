@@ -28,7 +28,7 @@ BUSY = StatusView(
             state="Suspect",
             for_seconds=None,
             check="workers",
-            why="Ready=Unknown for less than 300 s",
+            why="Ready=Unknown, but not yet for 300 s",
         ),
         NodeRow(
             node="edge-07",
@@ -46,7 +46,7 @@ def test_one_screen() -> None:
     assert "\n".join(render(BUSY)) == (
         "Mode      Act: at most 2 nodes under remediation at once\n"
         "Paused    no\n"
-        "Guard     open: 2 of 27 nodes not healthy; it closes at 11\n"
+        "Guard     no storm: 2 of 27 nodes not healthy; it closes at 11\n"
         "Leaders   checker: checker-0 leads, renewed 1s ago\n"
         "          remediator: remediator-0 leads, renewed 1s ago\n"
         "\n"
@@ -55,7 +55,7 @@ def test_one_screen() -> None:
         "workers         24        22        1             yes\n"
         "\n"
         "NODE      STATE                    FOR     CHECK     WHY\n"
-        "edge-03   Suspect                  -       workers   Ready=Unknown for less than 300 s\n"
+        "edge-03   Suspect                  -       workers   Ready=Unknown, but not yet for 300 s\n"
         "edge-07   WaitingForConfirmation   6m12s   workers   Waiting for a person.\n"
         "Next: kubectl mend explain edge-07"
     )
@@ -101,10 +101,10 @@ def test_a_storm_and_what_follows_it() -> None:
     cooldown = replace(BUSY, policy=replace(BUSY.policy, storm_state="CoolingDown"))
 
     assert list(render(storming))[2] == (
-        "Guard     closed: 12 of 27 nodes not healthy; nothing begins while this lasts"
+        "Guard     closed: 12 of 27 nodes not healthy; no remediation starts while this lasts"
     )
     assert list(render(cooldown))[2] == (
-        "Guard     cooling down after a storm: 2 of 27 nodes not healthy; nothing begins yet"
+        "Guard     cooling down after a storm: 2 of 27 nodes not healthy; no remediation starts yet"
     )
 
 

@@ -86,7 +86,7 @@ def test_checks_show_what_they_report_and_the_guard() -> None:
 def test_a_remediation_says_more_of_its_node_than_the_report_does() -> None:
     reports = (
         TargetReport(name="edge-07", verdict="Remediating"),
-        TargetReport(name="edge-12", verdict="Suspect", message="Ready=Unknown for less than 300 s"),
+        TargetReport(name="edge-12", verdict="Suspect", message="Ready=Unknown, but not yet for 300 s"),
     )
 
     assert view_of(Present(ACTING), reporting(*reports)).nodes == (
@@ -102,7 +102,7 @@ def test_a_remediation_says_more_of_its_node_than_the_report_does() -> None:
             state="Suspect",
             for_seconds=None,
             check="workers",
-            why="Ready=Unknown for less than 300 s",
+            why="Ready=Unknown, but not yet for 300 s",
         ),
     )
 
@@ -138,7 +138,7 @@ def test_a_cluster_that_works_is_healthy_on_one_screen() -> None:
     world.close()
 
     assert lines[0] == "Mode      Act: at most 1 node under remediation at once"
-    assert lines[2] == "Guard     open: 0 of 3 nodes not healthy; it closes at 2"
+    assert lines[2] == "Guard     no storm: 0 of 3 nodes not healthy; it closes at 2"
     assert lines[-2:] == [
         "Every watched node is healthy.",
         "Next: nothing",

@@ -61,24 +61,24 @@ def _asked(begun: float = 350.0, kind: str = "Metal3Remediation") -> Iterator[Ev
         "Node edge-07 status is now: NodeNotReady",
         reporting_controller="node-controller",
     )
-    yield event(50.6, "NodeSuspect", "Ready=Unknown for less than 300 s.", reporting_controller=CHECKER)
+    yield event(50.6, "NodeSuspect", "Ready=Unknown, but not yet for 300 s.", reporting_controller=CHECKER)
     yield event(begun, "NodeUnhealthy", "Ready=Unknown for 300 s.", reporting_controller=CHECKER)
-    said = f"{kind} nodemend-system/edge-07 was created by nhc/workers."
+    said = f"nhc/workers created a {kind} in nodemend-system."
     yield event(begun + 0.4, "RemediationStarted", said, reporting_controller=CHECKER)
 
 
 def _attempt(begun: float) -> Iterator[EventWire]:
-    yield event(begun + 1.2, "PowerOffRequested", f"{HOST} must be powered off.", type="Warning")
+    requested = f"Nodemend requested metal3 to power off {HOST}."
+    yield event(begun + 1.2, "PowerOffRequested", requested, type="Warning")
     yield of_host(begun + 12.0, "PowerOff", "Host soft powered off")
     yield event(begun + 49.1, "PowerOffConfirmed", OFF, type="Warning")
-    said = "edge-07 is marked out of service: its pods and volumes are released, as"
-    said = f"{said} BareMetalHost {HOST} is off."
+    said = f"Set the out-of-service taint on edge-07, because BareMetalHost {HOST} is off"
+    said = f"{said}: its pods and volumes are released."
     yield event(begun + 49.6, "ReleaseStarted", said, type="Warning")
-    yield event(begun + 78.0, "WorkloadsReleased", "The pods and volumes of edge-07 are gone from it.")
-    yield event(begun + 78.5, "OutOfServiceTaintRemoved", "edge-07 is marked out of service no longer.")
-    yield event(
-        begun + 79.0, "PowerOnRequested", f"The power-off request on {HOST} is cleared: it may power on."
-    )
+    yield event(begun + 78.0, "WorkloadsReleased", "All pods and volumes that must leave edge-07 have left.")
+    yield event(begun + 78.5, "OutOfServiceTaintRemoved", "Removed the out-of-service taint from edge-07.")
+    cleared = f"Nodemend cleared its power-off request on {HOST}: metal3 powers the host on."
+    yield event(begun + 79.0, "PowerOnRequested", cleared)
     yield of_host(begun + 80.0, "PowerOn", "Host powered on")
 
 
@@ -92,7 +92,7 @@ def _back(seconds: float) -> Iterator[EventWire]:
     )
     yield event(seconds, "NodeReady", "Node edge-07 status is now: NodeReady", reporting_controller="kubelet")
     yield event(seconds + 2.0, "RemediationSucceeded", "edge-07 is back on a new boot.")
-    said = "nhc/workers needs it no longer."
+    said = "nhc/workers no longer needs its remediation, and deletes it."
     yield event(seconds + 31.0, "RemediationWithdrawn", said, reporting_controller=CHECKER)
     yield event(seconds + 32.0, "NodeHealthy", "No threshold is met.", reporting_controller=CHECKER)
 
@@ -142,7 +142,7 @@ def _releasing() -> TimelineFacts:
 
 def _never_off() -> TimelineFacts:
     """Each attempt times out, and then the remediation fails."""
-    message = str(NoMachineReplacement("nobody owns it").explain())
+    message = str(NoMachineReplacement("no controller owns it").explain())
     cycle = a_power_cycle(
         Metal3RemediationPhase.FAILED,
         retry_count=2,
@@ -161,12 +161,20 @@ def _never_off() -> TimelineFacts:
         host=a_host(on=True, wrote=-600.0),
     )
     events = (
-        event(351.2, "PowerOffRequested", f"{HOST} must be powered off.", type="Warning"),
+        event(351.2, "PowerOffRequested", f"Nodemend requested metal3 to power off {HOST}.", type="Warning"),
         event(352.0, "RemediationHeld", said, type="Warning", series=often(140, 650.0)),
-        event(651.5, "PowerCycleFailed", f"{said} It is tried again.", type="Warning"),
-        event(652.0, "PowerOnRequested", f"The power-off request on {HOST} is cleared: it may power on."),
-        event(702.0, "PowerOffRequested", f"{HOST} must be powered off.", type="Warning"),
-        event(1002.0, "PowerOnRequested", f"The power-off request on {HOST} is cleared: it may power on."),
+        event(651.5, "PowerCycleFailed", f"{said} Nodemend tries again after a pause.", type="Warning"),
+        event(
+            652.0,
+            "PowerOnRequested",
+            f"Nodemend cleared its power-off request on {HOST}: metal3 powers the host on.",
+        ),
+        event(702.0, "PowerOffRequested", f"Nodemend requested metal3 to power off {HOST}.", type="Warning"),
+        event(
+            1002.0,
+            "PowerOnRequested",
+            f"Nodemend cleared its power-off request on {HOST}: metal3 powers the host on.",
+        ),
         event(1062.0, "RemediationFailed", message, type="Warning"),
     )
     return TimelineFacts(case, (*_asked(), *events))
@@ -204,10 +212,11 @@ def _confirmation() -> TimelineFacts:
         event(
             1301.3,
             "ReleaseStarted",
-            "edge-07 is marked out of service: its pods and volumes are released.",
+            "Set the out-of-service taint on edge-07, because anna confirmed that it is down: its pods and "
+            "volumes are released.",
             type="Warning",
         ),
-        event(1330.2, "WorkloadsReleased", "The pods and volumes of edge-07 are gone from it."),
+        event(1330.2, "WorkloadsReleased", "All pods and volumes that must leave edge-07 have left."),
     )
     return TimelineFacts(case, (*_asked(), *events))
 
@@ -261,23 +270,27 @@ def _revoked() -> TimelineFacts:
 
 
 BY_TIME: Final = (
-    "it was marked for 72 s, which no boot of it outlives (72 s); 4 of its peers cannot have kept it alive"
+    "its marker has been set for at least 72 s (72 s are enough); 4 of its peers are proven not to have kept "
+    "it alive"
 )
 
 
 def _marked() -> EventWire:
-    said = "Boot boot-1 of edge-07 must end: its agent must stop feeding the watchdog."
+    said = (
+        "Nodemend set the marker for boot boot-1 of edge-07: its agent stops feeding the watchdog, which "
+        "resets the node."
+    )
     return event(352.1, "SelfFencingRequested", said, type="Warning")
 
 
 def _end_of_marker(seconds: float) -> EventWire:
-    said = "The boot gate of edge-07 may open: the marker is removed."
+    said = "Removed the marker of edge-07: its boot gate lets the kubelet start."
     return event(seconds, "MarkerRemoved", said)
 
 
 def _fenced_itself() -> TimelineFacts:
     """The node was cut off, time proved that it was down, and it came back with a new boot."""
-    over = f"Boot boot-1 of edge-07 is over, by its watchdog: {BY_TIME}."
+    over = f"Boot boot-1 of edge-07 has ended (its watchdog): {BY_TIME}."
     past = PastRemediation(
         node=NODE, kind="SelfRemediation", began=written(350), ended=written(662), outcome="Healed"
     )
@@ -290,14 +303,16 @@ def _fenced_itself() -> TimelineFacts:
         by_itself=[],
     )
     held = "The node must reset itself: 0 s of 72 s are proven."
-    released = "edge-07 is marked out of service: its pods and volumes are released, on evidence E4."
+    released = (
+        "Set the out-of-service taint on edge-07, because of evidence E4: its pods and volumes are released."
+    )
     events = (
         _marked(),
         event(353.0, "RemediationHeld", held, type="Warning", series=often(35, 423.0)),
         event(424.9, "BootEndProven", over),
         event(425.4, "ReleaseStarted", released, type="Warning"),
-        event(451.0, "WorkloadsReleased", "Nothing of the boot that is over is left on edge-07."),
-        event(451.5, "OutOfServiceTaintRemoved", "edge-07 is marked out of service no longer."),
+        event(451.0, "WorkloadsReleased", "All pods and volumes that must leave edge-07 have left."),
+        event(451.5, "OutOfServiceTaintRemoved", "Removed the out-of-service taint from edge-07."),
         _end_of_marker(452.0),
     )
     return TimelineFacts(case, (*_asked(kind="SelfRemediation"), *events, *_back(630.0)))
@@ -322,8 +337,10 @@ def _new_boot() -> TimelineFacts:
         all_checks=[a_check(REMEDIATING)],
         by_itself=[releasing],
     )
-    seen = "Boot boot-1 of edge-07 is over, by its agent: it reports a new boot, boot-2."
-    released = "edge-07 is marked out of service: its pods and volumes are released, on evidence E2."
+    seen = "Boot boot-1 of edge-07 has ended: its agent reports the new boot boot-2."
+    released = (
+        "Set the out-of-service taint on edge-07, because of evidence E2: its pods and volumes are released."
+    )
     events = (
         _marked(),
         event(401.2, "NewBootObserved", seen),
@@ -365,7 +382,7 @@ def _busy() -> TimelineFacts:
             event(
                 begun + 320.0,
                 "PowerCycleFailed",
-                "edge-07 was not back in time. It is tried again.",
+                "edge-07 was not Ready on a new boot in time. Nodemend tries again after a pause.",
                 type="Warning",
             )
         )

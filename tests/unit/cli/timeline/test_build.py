@@ -194,7 +194,7 @@ def test_remediations_of_its_machine_come_from_the_policy_s_history() -> None:
     view = timeline_view(TimelineFacts(a_case(1000.0, node=READY, policy=policy)), DAY)
 
     assert [(one.key, one.what) for one in view.moments[1:]] == [
-        ("started", "mhc/workers asked for an OwnerRemediation of Machine metal3/workers-7xk2p."),
+        ("started", "mhc/workers started an OwnerRemediation for Machine metal3/workers-7xk2p."),
         ("ended", "The OwnerRemediation is over: Gone."),
     ]
 
@@ -208,7 +208,7 @@ def test_a_release_by_another_controller_is_not_attributed_to_nodemend() -> None
     [_, moment] = view.moments
 
     assert (moment.mark, view.releases) == (Emphasis.PROBLEM, ())
-    assert moment.what == f"{NODE} is marked out of service, and not by Nodemend."
+    assert moment.what == f"Another client set the out-of-service taint on {NODE}."
 
 
 def test_lease_renewals_of_a_live_kubelet_are_no_entries() -> None:

@@ -33,7 +33,7 @@ def test_another_day_and_another_time_zone() -> None:
     there = timezone(timedelta(hours=13), "NZDT")
     lines = list(render(view, 100, there))
 
-    assert lines[0].startswith("edge-07, Ready=True: 3 moments since 2026-02-01 01:00:00 NZDT")
+    assert lines[0].startswith("edge-07, Ready=True: 3 changes since 2026-02-01 01:00:00 NZDT")
     assert "2026-02-02" in lines
     assert any("(1d without a record)" in line for line in lines)
 
@@ -42,5 +42,5 @@ def test_trouble_evidence_and_release_are_loud_without_colour() -> None:
     busy = text("busy")
 
     assert "EVIDENCE E1: BareMetalHost" in busy
-    assert "RELEASE: edge-07 is marked" in busy
-    assert "! edge-07 was not back in time." in busy
+    assert "RELEASE: Set the out-of-service" in busy
+    assert "! edge-07 was not Ready on a new boot in time." in busy

@@ -198,8 +198,8 @@ def _accumulating_proof() -> NodeCase:
 
 
 def _by_time() -> NodeCase:
-    said = "it was marked for 72 s, which no boot of it outlives (72 s)"
-    said = f"{said}; 4 of its peers cannot have kept it alive"
+    said = "its marker has been set for at least 72 s (72 s are enough)"
+    said = f"{said}; 4 of its peers are proven not to have kept it alive"
     spoken = evidence(0.0, 0.0).but(class_="E4", by="its watchdog", reason=said, host=None)
     releasing = by_itself(
         SelfPhase.RELEASING,
@@ -236,7 +236,7 @@ def _only_a_new_boot() -> NodeCase:
 def _new_boot() -> NodeCase:
     """It has booted, and its gate keeps its kubelet from starting until the marker is removed."""
     spoken = evidence(0.0, 0.0).but(
-        class_="E2", by="its agent", reason="it reports a new boot, boot-2", host=None
+        class_="E2", by="its agent", reason="it reports the new boot boot-2", host=None
     )
     releasing = by_itself(
         SelfPhase.RELEASING,

@@ -44,7 +44,7 @@ def test_a_node_that_waits_for_a_person() -> None:
     assert found["Node"] == "Ready=Unknown"
     assert found["Kubelet"] == "silent"
     assert found["ManualRemediation"] == "WaitingForConfirmation"
-    assert (found["Evidence"], found["Lock"]) == ("none", "has it")
+    assert (found["Evidence"], found["Lock"]) == ("none", "held")
     assert (found["Pod"], found["VolumeAttachment"]) == ("Pending", "attached")
     assert "BareMetalHost" not in found
     assert view.unread == ()
@@ -79,7 +79,7 @@ def test_a_node_whose_host_is_held_off() -> None:
 
     found = {branch.kind: branch for branch in view.root}
     assert (found["BareMetalHost"].state, found["Metal3Remediation"].state) == ("off", "power-off")
-    assert f"held off by Nodemend for nodemend-system/{SICK}" in found["BareMetalHost"].says
+    assert f"power-off requested by Nodemend for nodemend-system/{SICK}" in found["BareMetalHost"].says
     assert found["Evidence"] == Branch(kind="Evidence", state="none", says=("nothing may be released",))
     assert {branch.kind for branch in healthy.root} == {"Node", "Kubelet", "BareMetalHost", "NodeHealthCheck"}
 

@@ -216,7 +216,7 @@ def test_without_a_remediator_it_reports_that_at_once_and_does_not_wait() -> Non
         took = world.scheduler.now - before
 
         assert run.reported[0].startswith("remediator: remediator-")
-        assert "has been silent" in run.reported[0]
+        assert "has not renewed its Lease" in run.reported[0]
         assert "app.kubernetes.io/component=remediator" in run.reported[0]
         assert not view.done
         assert LED_WITHIN <= took < LED_WITHIN + 30.0

@@ -253,7 +253,7 @@ def test_a_thousand_at_once_are_a_storm(new_world: NewWorld, reported: RecordedE
     fall_sick(world, *(f"m{number}" for number in range(1, 1001)))
     world.run(60)
     assert cycles(world) == []
-    assert "Too many are unhealthy in the cluster: 1000 of 1100" in reported.held_for["m1000"]
+    assert "Too many targets are unhealthy in the cluster: 1000 of 1100" in reported.held_for["m1000"]
 
 
 def test_a_few_go_one_by_one_within_the_limits(new_world: NewWorld, reported: RecordedEvents) -> None:

@@ -35,7 +35,7 @@ from simulation.scheduler import Scheduler
 MACHINES = Resource(CLUSTER_API, "v1beta2", "Machine", "machines")
 CHECKS = Resource(CLUSTER_API, "v1beta2", "MachineHealthCheck", "machinehealthchecks")
 CHECK_KEY = MachineCheckKey(CLUSTER_API, "default", "workers")
-SUSPECT = TargetStatus(TargetState.SUSPECT, "Ready=Unknown", "Ready=Unknown for less than 60 s")
+SUSPECT = TargetStatus(TargetState.SUSPECT, "Ready=Unknown", "Ready=Unknown, but not yet for 60 s")
 HELD = TargetStatus(TargetState.HELD, "TooManyUnhealthy", "Too many are unhealthy.")
 
 
@@ -123,7 +123,7 @@ def test_requests_and_withdrawals_are_reported_on_the_machine() -> None:
     reported.recorder.asked(a_target(), DeleteRemediation())
     assert [(one.reason, one.note) for one in reported.event_records] == [
         ("RemediationStarted", "mhc/workers asked its MachineSet to replace it."),
-        ("RemediationWithdrawn", "mhc/workers no longer needs its remediation."),
+        ("RemediationWithdrawn", "mhc/workers no longer needs its remediation, and deletes it."),
     ]
 
 
@@ -138,7 +138,7 @@ def test_a_request_by_annotation_is_reported_by_its_name() -> None:
     reported.recorder.asked(asked, Clear(""))
     reported.recorder.annotation_ignored(target.machine, "it has the annotation x")
     assert [(one.type, one.reason, one.note) for one in reported.event_records] == [
-        ("Normal", "RemediationStarted", f"{EXTERNAL_REMEDIATION} asked for a Metal3Remediation."),
+        ("Normal", "RemediationStarted", f"{EXTERNAL_REMEDIATION} created a Metal3Remediation."),
         (
             "Normal",
             "RemediationAnnotationCleared",

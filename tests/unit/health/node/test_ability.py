@@ -56,9 +56,9 @@ def test_a_creation_that_is_refused_is_a_hold_and_no_remediation(begin: StartSto
 def test_a_failed_single_remedy_is_reported_and_left_to_an_operator(begin: StartStory) -> None:
     story = begin(check={"remedies": [remedy("Reboot")]}, kinds=("Reboot",)).fail("node-1")
     story.say("node-1", "False").run()
-    assert "1 remedy was tried, and it is still unhealthy" in story.message("node-1")
+    assert "1 remedy was tried, and the node is still unhealthy" in story.message("node-1")
     assert story.run(3600.0).open(REBOOT) == ["node-1"]
-    assert "Repair it by hand" in story.message("node-1")
+    assert "Repair the node by hand" in story.message("node-1")
 
 
 @pytest.mark.slow

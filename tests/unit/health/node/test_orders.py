@@ -158,7 +158,7 @@ def test_a_guard_holds_an_order_like_any_other_request_until_it_opens(story: Sto
     story.run(SOON)
     assert story.remediations == []
     assert story.report["verdict"] == "Held"
-    assert "Too many are unhealthy in the cluster" in story.report["message"]
+    assert "Too many targets are unhealthy in the cluster" in story.report["message"]
     assert story.orders == [SICK]
     story.set_policy(maxUnhealthy="40%")
     assert len(story.run(SOON).remediations) == 1
@@ -211,7 +211,7 @@ def test_the_quorum_of_the_control_plane_is_not_passed() -> None:
     story.run(60.0).order(past_guard=True)
     story.run(SOON)
     assert story.remediations == []
-    assert "no majority" in story.report["message"]
+    assert "not a majority" in story.report["message"]
     story.world.close()
 
 

@@ -35,7 +35,7 @@ def test_a_check_that_leaves_nodes_to_another_reports_their_number_and_that_chec
     said = (
         f"Of the 6 nodes that it selects, 2 are watched by checks whose name comes first: 2 by nhc/{FIRST}."
     )
-    assert reported(story).startswith(f"{said} It watches 4.")
+    assert reported(story).startswith(f"{said} It watches 4;")
     assert (story.status()["targets"], story.status(FIRST)["targets"]) == (4, 2)
     assert not overlaps(story, FIRST)
 
@@ -45,7 +45,7 @@ def test_a_check_without_remaining_nodes_reports_that_it_can_do_nothing(begin: S
     """It selects the same nodes with its own thresholds, which are ignored."""
     story = begin().another_check("zzz").run(A_WHILE)
     assert story.condition("Stalled", "zzz") == ("True", "NoTargetsLeft")
-    assert f"6 are watched by checks whose name comes first: 6 by nhc/{CHECK}. It watches 0." in reported(
+    assert f"6 are watched by checks whose name comes first: 6 by nhc/{CHECK}. It watches 0;" in reported(
         story, "zzz"
     )
     story.fail("node-1").run(A_WHILE)

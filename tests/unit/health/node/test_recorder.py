@@ -26,7 +26,7 @@ from nodemend.telemetry.metrics import Metrics
 from tests.unit.cli.check.sound_facts import check, node
 
 TARGET = NodeTarget(node("edge-07"), check(), ())
-SUSPECT = TargetStatus(TargetState.SUSPECT, "Ready", "Ready=Unknown for less than 300 s")
+SUSPECT = TargetStatus(TargetState.SUSPECT, "Ready", "Ready=Unknown, but not yet for 300 s")
 HELD = TargetStatus(TargetState.HELD, "Paused", "Paused by anna: swap. Resume it.")
 REMEDIATING = TargetStatus(TargetState.REMEDIATING)
 
@@ -125,9 +125,18 @@ def test_an_event_about_a_request_relates_to_the_remediation() -> None:
     reported.recorder.asked(TARGET, Escalate(1), what, None)
 
     assert [(event.reason, event.note) for event in reported.events] == [
-        ("RemediationStarted", "nhc/workers asked for a ManualRemediation in default."),
-        ("RemediationWithdrawn", "nhc/workers needs its ManualRemediation in default no longer."),
-        ("RemediationEscalated", "nhc/workers gives up its ManualRemediation in default for remedy 2."),
+        ("RemediationStarted", "nhc/workers created a ManualRemediation in default."),
+        (
+            "RemediationWithdrawn",
+            "nhc/workers no longer needs its ManualRemediation in default, and deletes it.",
+        ),
+        (
+            "RemediationEscalated",
+            (
+                "nhc/workers deletes its ManualRemediation in default, which failed or timed out, and starts "
+                "remedy 2 next."
+            ),
+        ),
     ]
     related = [event.related for event in reported.events if event.related]
     assert [(one.kind, one.namespace, one.name) for one in related] == [
@@ -164,7 +173,7 @@ def test_an_operator_s_order_is_reported_with_its_author_and_reason() -> None:
     passed = (TooManyUnhealthy("the cluster", 3, 6, "40%", 2), StartInterval(4.0))
     reported.recorder.asked(TARGET, Create(), what, ApprovedOrder(replace(ORDER, past_guard=True), passed))
 
-    started = "nhc/workers asked for a ManualRemediation in default. Ordered by anna: its disk is failing"
+    started = "nhc/workers created a ManualRemediation in default. Ordered by anna: its disk is failing"
     assert [(event.reason, event.note) for event in reported.events] == [
         ("RemediationStarted", started),
         ("OverrideUsed", "anna let it past the guard (TooManyUnhealthy, StartInterval): its disk is failing"),

@@ -59,7 +59,7 @@ def test_many_held_nodes_are_one_event_with_their_number(begin: StartStory) -> N
     assert story.open() == []
     [(_, said)] = listening.reported
     assert "40 of 60 nodes (TooManyUnhealthy 40)" in said
-    assert "the limit is 40%" in said
+    assert "with the limit 40% the guard closes at 24" in said
 
 
 @pytest.mark.slow

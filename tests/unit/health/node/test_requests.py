@@ -66,7 +66,7 @@ def test_only_one_of_two_checks_that_select_a_node_requests_a_remediation(begin:
     assert story.open() == ["node-1"]
     assert story.remediation("node-1")["metadata"]["labels"] == {"nodemend.io/check": CHECK}
     assert [one["message"] for one in story.status("zebra")["conditions"] if one["type"] == "Ready"] == [
-        "Other checks have all that it selects: see the condition Overlapping."
+        "All targets that this check selects belong to other checks: see the condition Overlapping."
     ]
 
 

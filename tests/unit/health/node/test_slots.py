@@ -113,7 +113,7 @@ def test_an_unserved_remediation_is_reported_and_takes_no_slot(begin: StartStory
     assert story.verdict("node-2") == "Held"
 
     story.run(120.0)
-    assert "No controller serves Metal3Remediation nodemend-system/node-1" in story.message("node-1")
+    assert "No controller has started Metal3Remediation nodemend-system/node-1" in story.message("node-1")
     assert story.condition("Stalled") == ("True", "RemediationUnserved")
     assert story.condition("Ready") == ("False", "RemediationUnserved")
     assert "RemediationUnserved" in heard.reasons

@@ -100,19 +100,22 @@ def ticket() -> ReleaseTicket:
             steps.Release(ticket()),
             "ReleaseStarted",
             EventType.WARNING,
-            "n1 is marked out of service: its pods and volumes are released, as confirmed by anna.",
+            (
+                "Set the out-of-service taint on n1, because anna confirmed that it is down: its pods and "
+                "volumes are released."
+            ),
         ),
         (
             steps.MarkReleased(),
             "WorkloadsReleased",
             EventType.NORMAL,
-            "The pods and volumes of n1 are gone from it.",
+            "All pods and volumes that must leave n1 have left.",
         ),
         (
             steps.RemoveTaint(SILENT_NODE),
             "OutOfServiceTaintRemoved",
             EventType.NORMAL,
-            "n1 is marked out of service no longer.",
+            "Removed the out-of-service taint from n1.",
         ),
         (
             steps.RemoveTaint(SILENT_NODE, contradicted=True),
@@ -137,7 +140,7 @@ def ticket() -> ReleaseTicket:
             steps.DropFinalizer(),
             "RemediationStopped",
             EventType.NORMAL,
-            "Deleted, and ended at its safe point.",
+            "The remediation was deleted before it succeeded, and has ended.",
         ),
     ],
 )

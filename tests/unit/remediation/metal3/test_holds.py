@@ -43,13 +43,13 @@ HOST = "metal/rack-7"
 NOT_TRUSTED = "so its reported power state is not trusted."
 
 EXAMPLES: list[tuple[HoldReason, str]] = [
-    (HostMissing("it has none"), "No BareMetalHost was found for it: it has none."),
+    (HostMissing("it has none"), "No BareMetalHost was found for this node: it has none."),
     (HostGone(HOST), f"The BareMetalHost {HOST} is gone; metal3 leaves the machine off."),
     (
         WrongHost("the consumer of the host", "a", "b"),
         (
-            "The consumer of the host is given as a, but it is b. A power-off could hit another machine than "
-            "the node's."
+            "Two sources disagree on the consumer of the host: a and b. A power-off could hit another node's "
+            "machine."
         ),
     ),
     (HostIdentityUnproven(HOST, "no ties"), f"Nothing shows that {HOST} is the node's machine: no ties."),
@@ -79,13 +79,16 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
     (
         OffByOthers(HOST, owner=True, holders=("them",)),
         (
-            f"{HOST} is off by its owner (spec.online is false), them, and not by Nodemend: it is unknown "
-            "since when, or whether it still is."
+            f"metal3 reports {HOST} as off, but not by Nodemend's request (requested by spec.online: false, "
+            "them). It is unknown since when it has been off, and whether it still is."
         ),
     ),
     (
         OffByOthers(HOST, owner=False, holders=()),
-        f"{HOST} is off, and not by Nodemend: it is unknown since when, or whether it still is.",
+        (
+            f"metal3 reports {HOST} as off, but not by Nodemend's request. It is unknown since when it "
+            "has been off, and whether it still is."
+        ),
     ),
     (
         ActiveAfterRelease(HOST, "boot b1"),
@@ -106,9 +109,9 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
             "keeps while it is deleted: at most 65536 bytes, 512 labels, 512 annotations and 64 taints."
         ),
     ),
-    (WaitingForPowerOff(HOST, 300), f"Waiting until {HOST} reports off, for at most 300 s."),
+    (WaitingForPowerOff(HOST, 300), f"Waiting at most 300 s until metal3 reports {HOST} as off."),
     (HostOn(HOST), f"{HOST} is on although it has Nodemend's power-off request."),
-    (OffTooRecent(HOST), f"{HOST} has only just reported off."),
+    (OffTooRecent(HOST), f"metal3 has only just reported {HOST} as off."),
     (
         PowerOffUnreported(HOST),
         (
@@ -132,13 +135,16 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
         PowerOffRequestLost(HOST),
         f"Nodemend's power-off request is no longer on {HOST}: another client removed it.",
     ),
-    (WaitingForPowerOn(HOST, 600), f"Waiting until {HOST} reports on again, for at most 600 s."),
+    (WaitingForPowerOn(HOST, 600), f"Waiting at most 600 s until metal3 reports {HOST} as on again."),
     (
         NeverObservedOff(HOST, 300),
-        f"{HOST} did not report off within 300 s. Its node may still run, so nothing is released.",
+        f"metal3 did not report {HOST} as off within 300 s. Its node may still run, so nothing is released.",
     ),
-    (NeverObservedOn(HOST, 600), f"{HOST} did not report on again within 600 s. Its workloads are released."),
-    (TimedOutByCheck(), "The check that requested it allows it no more time."),
+    (
+        NeverObservedOn(HOST, 600),
+        f"metal3 did not report {HOST} as on again within 600 s. The node's workloads are released.",
+    ),
+    (TimedOutByCheck(), "The time that the check allows for this remediation is over."),
     (BackingOff(30, 1), "1 attempt failed; the next begins in 30 s."),
     (BackingOff(60, 2), "2 attempts failed; the next begins in 60 s."),
     (

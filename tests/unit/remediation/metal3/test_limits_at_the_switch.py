@@ -134,7 +134,7 @@ def test_nothing_is_powered_off_in_a_storm() -> None:
         here.lose_and_ask(*sick)
         here.run(600.0)
         assert not here.placed
-        assert "Too many are unhealthy in the cluster: 2 of 5" in here.why("node-1")
+        assert "Too many targets are unhealthy in the cluster: 2 of 5" in here.why("node-1")
 
 
 @pytest.mark.slow
@@ -201,7 +201,7 @@ def test_nothing_is_powered_off_in_the_storm_of_one_failure_domain() -> None:
         here.lose_and_ask("node-1", "node-2", "node-5")
         here.run(600.0)
         assert set(here.hosts) == {"node-5"}
-        assert "in z0" in here.why("node-1")
+        assert "in domain z0" in here.why("node-1")
 
 
 @pytest.mark.slow
@@ -229,7 +229,7 @@ def test_operator_settings_of_the_cluster_hold(change: dict[str, Any], said: str
     [
         ({"dryRun": True}, "sets dryRun"),
         ({"pause": {"reason": "new rack", "by": "admin"}}, "new rack"),
-        ({"maxUnhealthy": 1}, f"in {CHECK}: 1 of 3"),
+        ({"maxUnhealthy": 1}, f"in check {CHECK}: 1 of 3"),
         ({"maintenance": [{"type": "Ready", "status": "Unknown"}]}, "in maintenance"),
     ],
 )

@@ -46,7 +46,7 @@ def test_a_host_that_may_belong_to_another_node_is_not_powered_off(
 
     assert world.world.machines[SICK].powered
     assert world.world.machines[SICK].boots == 1
-    assert "A power-off could hit another machine than the node's" in world.status["message"]
+    assert "A power-off could hit another node's machine" in world.status["message"]
 
 
 @pytest.mark.slow

@@ -48,7 +48,12 @@ def ticket() -> ReleaseTicket:
 
 
 LOUD: tuple[tuple[power.Step, str, EventType, str], ...] = (
-    (power.RequestPowerOff(HOST), "PowerOffRequested", W, "metal3/h1 must be powered off."),
+    (
+        power.RequestPowerOff(HOST),
+        "PowerOffRequested",
+        W,
+        "Nodemend requested metal3 to power off metal3/h1.",
+    ),
     (
         steps.RecordEvidence(PROOF),
         "PowerOffConfirmed",
@@ -59,13 +64,16 @@ LOUD: tuple[tuple[power.Step, str, EventType, str], ...] = (
         steps.Release(ticket()),
         "ReleaseStarted",
         W,
-        "n1 is marked out of service: its pods and volumes are released, as BareMetalHost metal3/h1 is off.",
+        (
+            "Set the out-of-service taint on n1, because BareMetalHost metal3/h1 is off: its pods and "
+            "volumes are released."
+        ),
     ),
     (
         power.DeleteNode(ticket()),
         "ReleaseStarted",
         W,
-        "The Node n1 is deleted: its pods and volumes are released, as BareMetalHost metal3/h1 is off.",
+        "Deleted the Node n1, because BareMetalHost metal3/h1 is off: its pods and volumes are released.",
     ),
     (
         power.Restore(SILENT_NODE, KEPT),
@@ -73,8 +81,13 @@ LOUD: tuple[tuple[power.Step, str, EventType, str], ...] = (
         N,
         "The Node n1 exists again, and Nodemend restores: rack, its cordon.",
     ),
-    (steps.MarkReleased(), "WorkloadsReleased", N, "The pods and volumes of n1 are gone from it."),
-    (steps.RemoveTaint(SILENT_NODE), "OutOfServiceTaintRemoved", N, "n1 is marked out of service no longer."),
+    (steps.MarkReleased(), "WorkloadsReleased", N, "All pods and volumes that must leave n1 have left."),
+    (
+        steps.RemoveTaint(SILENT_NODE),
+        "OutOfServiceTaintRemoved",
+        N,
+        "Removed the out-of-service taint from n1.",
+    ),
     (
         steps.RemoveTaint(SILENT_NODE, contradicted=True),
         "NodeContradictedEvidence",
@@ -86,13 +99,13 @@ LOUD: tuple[tuple[power.Step, str, EventType, str], ...] = (
         power.ClearPowerOff(HOST),
         "PowerOnRequested",
         N,
-        "The power-off request on metal3/h1 is cleared: it may power on.",
+        "Nodemend cleared its power-off request on metal3/h1: metal3 powers the host on.",
     ),
     (
         power.FailAttempt(SLOW, permanent=False),
         "PowerCycleFailed",
         W,
-        f"{SLOW.explain()} It is tried again.",
+        f"{SLOW.explain()} Nodemend tries again after a pause.",
     ),
     (
         power.FailAttempt(NO_REPLACEMENT, permanent=True),
@@ -108,12 +121,17 @@ LOUD: tuple[tuple[power.Step, str, EventType, str], ...] = (
         "Power cycles did not help: Nodemend requests a replacement from the Machine's owner.",
     ),
     (steps.Close(node_gone=False), "RemediationSucceeded", N, "n1 is back on a new boot."),
-    (steps.DropFinalizer(), "RemediationStopped", N, "Deleted, and ended at its safe point."),
+    (
+        steps.DropFinalizer(),
+        "RemediationStopped",
+        N,
+        "The remediation was deleted before it succeeded, and has ended.",
+    ),
     (
         steps.DropFinalizer("metal3/h1"),
         "PowerNotRestored",
         W,
-        "Deleted, and ended at its safe point; metal3/h1 has not come back on.",
+        "The remediation was deleted and has ended; metal3/h1 is not powered on again.",
     ),
 )
 QUIET: tuple[power.Step, ...] = (

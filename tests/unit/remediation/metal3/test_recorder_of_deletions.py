@@ -37,7 +37,10 @@ def the_deletion() -> Step:
             the_deletion(),
             EventType.WARNING,
             "ReleaseStarted",
-            ("The Node n1 is deleted: its pods and volumes are released, as BareMetalHost metal3/h1 is off."),
+            (
+                "Deleted the Node n1, because BareMetalHost metal3/h1 is off: its pods and volumes "
+                "are released."
+            ),
         ),
         (
             Restore(NEW_NODE, KEPT),
@@ -55,13 +58,13 @@ def the_deletion() -> Step:
             DropFinalizer(lost=("rack", "team")),
             EventType.WARNING,
             "NodeNotRestored",
-            "The Node n1 has not come back. It had: rack, team.",
+            "The Node n1 does not exist again. It had: rack, team.",
         ),
         (
             DropFinalizer("metal3/h1", ("rack",)),
             EventType.WARNING,
             "NodeNotRestored",
-            "The Node n1 has not come back, nor has metal3/h1 come back on. It had: rack.",
+            "The Node n1 does not exist again, and metal3/h1 is not powered on again. It had: rack.",
         ),
     ],
 )

@@ -51,8 +51,8 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
     (
         fencing_holds.ProofContradicted("b1"),
         (
-            "Boot b1 was alive after it was proven to be over: its watchdog does not do what it reports, and"
-            " its workloads may have run twice."
+            "Boot b1 was alive after it was proven to have ended: its watchdog does not do what it reports."
+            " If its workloads were released before that, they may have run twice."
         ),
     ),
 ]

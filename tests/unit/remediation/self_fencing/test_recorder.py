@@ -60,22 +60,30 @@ class RecordedEvents:
 @pytest.mark.parametrize(
     ("step", "reason", "says"),
     [
-        (PlaceMarker(UNMARKED, MARKER), "SelfFencingRequested", "Boot boot-1 of node-7 must end"),
-        (RecordProof(PROGRESS, BY_TIME), "BootEndProven", "Boot boot-1 of node-7 is over, by its watchdog"),
-        (steps.RecordEvidence(BY_NEW_BOOT), "NewBootObserved", "is over, by its agent"),
-        (RemoveMarker(MARKED), "MarkerRemoved", "The boot gate of node-7 may open"),
-        (steps.Release(TICKET), "ReleaseStarted", "released, on evidence E4"),
-        (steps.MarkReleased(), "WorkloadsReleased", "Nothing of the boot that is over is left on node-7"),
+        (
+            PlaceMarker(UNMARKED, MARKER),
+            "SelfFencingRequested",
+            "Nodemend set the marker for boot boot-1 of node-7",
+        ),
+        (RecordProof(PROGRESS, BY_TIME), "BootEndProven", "Boot boot-1 of node-7 has ended (its watchdog)"),
+        (steps.RecordEvidence(BY_NEW_BOOT), "NewBootObserved", "has ended: its agent"),
+        (RemoveMarker(MARKED), "MarkerRemoved", "Removed the marker of node-7: its boot gate"),
+        (steps.Release(TICKET), "ReleaseStarted", "because of evidence E4"),
+        (steps.MarkReleased(), "WorkloadsReleased", "All pods and volumes that must leave node-7 have left"),
         (
             steps.ForgetEvidence(ProofContradicted("boot-1")),
             "EvidenceRevoked",
             "was alive after it was proven",
         ),
         (steps.RemoveTaint(SILENT_NODE, contradicted=True), "NodeContradictedEvidence", "may run twice"),
-        (steps.RemoveTaint(SILENT_NODE), "OutOfServiceTaintRemoved", "out of service no longer"),
+        (
+            steps.RemoveTaint(SILENT_NODE),
+            "OutOfServiceTaintRemoved",
+            "Removed the out-of-service taint from node-7",
+        ),
         (steps.Close(node_gone=False), "RemediationSucceeded", "node-7 is back on a new boot"),
         (steps.Close(node_gone=True), "RemediationSucceeded", "The Node node-7 is gone"),
-        (steps.DropFinalizer(), "RemediationStopped", "ended at its safe point"),
+        (steps.DropFinalizer(), "RemediationStopped", "was deleted before it succeeded"),
     ],
     ids=lambda one: type(one).__name__,
 )
