@@ -29,6 +29,10 @@ quick since="HEAD": lint types contracts
 # Before a change is proposed: format, lint, types, contracts, words, tidy, unit, scenarios.
 check: lint types contracts words tidy unit scenarios
 
+# [gate] Measures `just quick` and `just check` against their bars on two cores; `--ci` measures `.ci/run` too.
+gate *args:
+    {{python}} -m gate {{args}}
+
 lint:
     .venv/bin/ruff format --check --quiet .
     .venv/bin/ruff check --quiet .
