@@ -127,7 +127,7 @@ def test_the_signer_may_do_everything_that_it_needs(installed: Installed) -> Non
     said = refusal(
         partial(signer.patch, path, {"metadata": {"annotations": {OF_ACCOUNT: "nodemend-remediator"}}})
     )
-    assert "no annotation" in said
+    assert "may not change annotations" in said
     api.delete(path)
 
 

@@ -123,7 +123,7 @@ def _what_else_stands_on_it(cluster: AgentCluster, trial: Trial) -> None:
         "name": "gone",
         "uid": "0f8b1b4e-0000-4000-8000-000000000000",
     }
-    no_other = "no label, finalizer or owner"
+    no_other = "may not change labels, finalizers or owners"
     changes: dict[str, tuple[dict[str, Any], str]] = {
         "another annotation": ({"annotations": {"example.com/x": "y"}}, "no other annotation"),
         "a label": ({"labels": {"a": "b"}}, no_other),
