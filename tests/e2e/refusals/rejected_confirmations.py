@@ -94,7 +94,7 @@ def _fresh_in_new_eyes(cluster: Cluster, trial: Trial, remediator: Process, sick
     remediator.end()
     cluster.plane.api.patch(f"{LEASES}/{sick.name}", {"spec": {"leaseDurationSeconds": 3600}})
     successor = start(cluster.plane, "nodemend-remediator", replica=1)
-    _expect(trial, successor, sick, "KubeletActive", "of the 600 s needed")
+    _expect(trial, successor, sick, "KubeletActive", "600 s are needed")
     successor.end()
 
 
