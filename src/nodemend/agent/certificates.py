@@ -1,8 +1,8 @@
 """State machine that decides when an agent requests its certificate, and the request on the wire. No I/O.
 
-It requests one if it has none that peers would accept, and early in the life of its current one: the rest of
-the life covers an API server or a signer that is unavailable. One request is open at a time, each with its
-own key.
+The agent requests one if it has none that peers would accept, and early in the life of its current one: the
+rest of the life covers an API server or a signer that is unavailable. One request is open at a time, each
+with its own key.
 """
 
 import binascii

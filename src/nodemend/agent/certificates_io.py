@@ -1,8 +1,7 @@
-"""The agent's certificate and key, another component's CA bundle, and TLS contexts made from them.
+"""Keeps the agent's certificate: executes the commands of its state machine on files, keys and API server.
 
-Makes keys in a child process that ends right after: see `cmd/make_key`.
-
-I/O of the certificate's state machine: executes its commands and returns the results as events.
+The certificate and its key are this node's files; another component provides the CA bundle. Keys come from a
+child process that ends right after (`cmd/make_key`), so that the agent does not load the library for them.
 """
 
 import asyncio

@@ -1,17 +1,12 @@
-"""The feeder's report, read from its status file.
+"""The agent's files on its host: feed lease, permit and stored state, the feeder's report, and its own token.
 
-The agent's files on a tmpfs: the feed lease, the permit, and the state that it keeps in this boot.
-
-The node that this agent runs on, from its own token.
+The agent runs without root, and only the feeder, which is root, may write the feeder's folder. So
+`python3 -m nodemend.agent.files FOLDER USER` runs before the agent, as root, and creates the folder that the
+agent writes to.
 
 An agent may read only Leases, so it cannot read its Node. But the API server has written the name and UID of
 that Node into the token that kubelet requested for the pod. The token is not verified here, and need not be:
 only kubelet, or root on this node, could put another token into the pod (docs/decisions/0049).
-
-`python3 -m nodemend.agent.files FOLDER USER`: creates the folder that the agent writes to.
-
-It runs as root before the agent, which does not run as root: the feeder's own folder belongs to root, and
-only the feeder may write there.
 """
 
 import contextlib

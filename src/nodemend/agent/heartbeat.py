@@ -2,16 +2,12 @@
 
 It renews the node's Lease. An acknowledged renewal that shows no marker is a clean read: it lets the feeder
 continue for G from when the renewal was *sent*. While renewals fail, the agent retries sooner, reads the
-Lease in parallel, and asks peers after some failures in a row. It counts no other time: without a clean read
-the feed lease ends by itself, even if the agent no longer runs.
+Lease in parallel, and after some failures in a row asks its peers, in at most two rounds. It counts no other
+time: without a clean read the feed lease ends by itself, even if the agent no longer runs.
 
 On a stop request it stops gracefully: it publishes that no release may rely on this node's watchdog, and once
 the API server acknowledges that, the feeder continues without a lease. An agent that cannot publish this
 leaves the lease to its end.
-
-One inquiry to peers: at most two rounds, and their answers.
-
-Commands and events of the agent's state machine.
 """
 
 from dataclasses import dataclass, field, replace
@@ -110,10 +106,10 @@ class AskPeers:
 
 @dataclass(frozen=True, slots=True)
 class StartParallelRead:
-    """Read the Lease about every `every` seconds, at random intervals, in parallel, until StopLooking.
+    """Read the Lease about every `every` seconds, at random intervals, in parallel, until StopParallelReads.
 
-    Each read ends within `within` seconds of its sending, and Looked reports its answer. At most `most` reads
-    run at once.
+    Each read ends within `within` seconds of its sending, and ParallelReadEnded reports its answer. At most
+    `most` reads run at once.
     """
 
     every: float
@@ -463,7 +459,7 @@ class Heartbeat:
 
     def _feed_from(self, looked_at: float) -> Commands:
         if self._who.boot_gate and self._memory.contact is None:
-            # The first record ends the feeding without a lease (`feeder/machine`). An agent whose first
+            # The first record ends the feeding without a lease (`watchdog.feeder`). An agent whose first
             # renewal is lost together with the API server must not end its node that way.
             return ()
         before, self._memory = self._memory, self._memory.feed_from(looked_at, self._who.longest_lease)

@@ -1,10 +1,7 @@
-"""I/O of the agent's state machine: executes its commands and returns the results as events.
+"""Runs the agent's state machine: executes its commands, returns their results as events, and logs changes.
 
-Parallel reads of the node's own Lease while renewals fail, limited in number and duration.
-
-Interfaces of the agent beside time and the API server: to its host, its peers, and its listener.
-
-Log lines about the node's state: written when it changes, and not repeated while it lasts.
+While renewals fail, it reads the node's own Lease in parallel, limited in number and duration. It reaches the
+host and the peers through ports, so that the simulated world runs the same loop.
 """
 
 from collections import Counter

@@ -1,16 +1,16 @@
-"""`python3 -m nodemend.agent.host_bundle`: installs feeder and boot gate for the host's next boot.
+"""Packs the host's programs into one archive, installs it, and unpacks it into a folder on a tmpfs.
 
-The chart runs it before the agent if `selfFencing.agent.installHostParts` is on. It starts nothing: systemd
-reads the units at the next boot, or after an administrator runs `systemctl daemon-reload`. Existing identical
-files are left alone, so that a feeder that restarts finds the file that it knows.
+Packing (`python3 -I -S` runs the archive): the same code gives the same bytes.
 
-Packs a host's programs into one file, for `python3 -I -S`. The same code gives the same bytes.
+Installing (`python3 -m nodemend.agent.host_bundle`): the chart runs it before the agent if
+`selfFencing.agent.installHostParts` is on. It installs feeder and boot gate for the host's next boot and
+starts nothing: systemd reads the units at the next boot, or after an administrator runs `systemctl
+daemon-reload`. Existing identical files are left alone, so that a feeder that restarts finds the file that it
+knows.
 
-Unpacks and compiles the host's programs into a folder on a tmpfs, from which the feeder starts.
-
-Compiling takes a megabyte that the feeder would keep permanently, and a feeder that restarts while the disk
-hangs finds its code in memory. It happens once per boot and version: an existing folder is left alone if only
-this user could have written it.
+Unpacking: the feeder starts from the unpacked and compiled code, because compiling takes a megabyte that it
+would keep permanently, and because a feeder that restarts while the disk hangs finds its code in memory. It
+happens once per boot and version: an existing folder is left alone if only this user could have written it.
 """
 
 import compileall

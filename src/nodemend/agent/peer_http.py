@@ -1,27 +1,13 @@
-"""Accepts peer connections within limits, before they cost anything.
-
-A TLS connection costs a quarter of a megabyte and some milliseconds before its node is known. So a connection
-without data waits as a bare socket; handshakes are limited per second and in number, and end within two
-seconds; and a node that has proved its identity has only a few slots. An idle connection never keeps its
-slot: the next connection takes it over.
-
-Eviction policy for connection slots. Pure.
-
-Messages between agents.
+"""Questions and answers between agents over mutual TLS: messages, server, client, and limits on connections.
 
 A certificate proves the identity of the node that asks, not the message: a node can ask only about itself. An
 answer repeats its subject and an unpredictable number, so that no answer can be stored and replayed.
 
-HTTPS server that answers peers over mutual TLS, with aiohttp.
-
-One connection of a node, from the proof of its identity on.
-
-Asks peers over mutual TLS, with aiohttp: all at once, each once, until one deadline.
-
-Waits until a client has sent enough to be worth a handshake.
-
-Until then the connection is a bare socket. The kernel counts the bytes, and wakes no task before there are
-enough.
+A TLS connection costs a quarter of a megabyte and some milliseconds before its node is known. So a connection
+without data waits as a bare socket, and the kernel wakes no task before enough bytes for a handshake have
+arrived; handshakes are limited per second and in number, and end within two seconds; and a node that has
+proved its identity has only a few slots. An idle connection never keeps its slot: the next connection takes
+it over.
 """
 
 import asyncio

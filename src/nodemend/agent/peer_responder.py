@@ -1,11 +1,8 @@
-"""State machine that answers peers, which ask whether they have a marker: this node reads their Lease.
+"""Answers peers that ask whether they have a marker: this node reads their Lease.
 
 An answer counts only if the read started after the question arrived. So a question joins a read that has not
-started, never one that has. Any number of questions causes at most a few reads per second.
-
-Rate limits per caller: a token bucket for each, in bounded memory.
-
-Reads Leases for the peers that ask, and delivers the answers.
+started, never one that has. Any number of questions causes at most a few reads per second, and each caller
+has a token bucket, in bounded memory.
 """
 
 from dataclasses import dataclass, field

@@ -1,13 +1,12 @@
-"""The record of one boot that ended itself: boot, time, cause, and how long it ran without a ping.
+"""Records of boots that ended themselves, and what they prove about the watchdog. No I/O.
 
-Each record is one line in a file named after the boot. The recorder rewrites it at short intervals until the
-machine is reset, so that its last version shows how long the reset took, less one interval.
-
-The record that a watchdog alone was observed to reset this machine.
+A record states boot, time, cause, and how long the boot ran without a ping. It is one line in a file named
+after the boot. The recorder rewrites it at short intervals until the machine is reset, so that its last
+version shows how long the reset took, less one interval.
 
 A driver that loads may drive a chip that is wired to nothing, or that was configured to do nothing. Only a
 reset shows that it resets: a reset that was not requested from the kernel, after the time that the device
-takes.
+takes. That is recorded per machine.
 """
 
 from nodemend.agent.watchdog.records import SECOND, RefusedRecord, is_number, sealed, unsealed

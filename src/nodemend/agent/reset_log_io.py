@@ -1,10 +1,7 @@
-"""The folder on disk with the reset records, one file per boot.
+"""Records a boot that is no longer fed, on disk, until the machine is reset or fed again.
 
-Identity of this machine, from the kernel's facts on board and firmware. A disk may move to another.
-
-Keeps the record of a boot that is no longer fed, until the machine is reset or fed again.
-
-The feeder starts it and does not wait for it: a disk that hangs blocks this process alone.
+The feeder starts the recorder and does not wait for it: a disk that hangs blocks this process alone. The
+records name the machine by the kernel's facts on board and firmware, because a disk may move to another.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""State that the agent keeps within one boot. Immutable: each change returns a new value.
+"""State that the agent keeps within one boot: the times and peers in use, and those that it has published.
 
-The times and peers in use, and the published ones, which never promise more than the node keeps.
+The published terms never promise more than the node keeps. The node publishes a change before it uses it if
+the change lets it live longer, or report a lost contact sooner. It uses the opposite change before it
+publishes it. While peers change, it publishes both lists, and the new list counts from the acknowledgement
+on. A write without an answer may have been applied or not; both cases are covered.
 
-The node publishes a change before it uses it if the change lets it live longer, or report a lost contact
-sooner. It uses the opposite change before it publishes it. While peers change, it publishes both lists, and
-the new list counts from the acknowledgement on. A write without an answer may have been applied or not; both
-cases are covered.
+All values are immutable: each change returns a new value.
 """
 
 from dataclasses import dataclass, replace

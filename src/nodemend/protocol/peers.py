@@ -1,16 +1,15 @@
-"""Proposals for every node: its peers, and its renewal interval.
+"""Peers of a node: which nodes they are, what their answers mean, and when their certificates count.
 
-Peer sampling: which peers a node has, and in which rounds it asks them. Randomness is an argument.
+A node that cannot reach the API server asks its peers, in two rounds, and concludes from their answers by a
+complete table. Peers are proposed for every node together with its renewal interval; randomness is an
+argument.
 
-Verdict of a node that cannot reach the API server, from its peers' answers. A complete table.
-
-Trust in a peer's certificate: TLS checks everything except its validity times, which are judged here.
-
-An outage of the API server for all nodes may last longer than certificates do, and no node gets a new one
-meanwhile. So a certificate that was still valid when this node last had settled contact lets its owner report
-one thing: that it cannot reach the API server either. For release safety, the manager's coverage rule limits
-the effect of that reply, not certificates (docs/decisions/0066). All other replies of a peer count only while
-its certificate is valid.
+TLS checks everything about a peer's certificate except its validity times, which are judged here. An outage
+of the API server for all nodes may last longer than certificates do, and no node gets a new one meanwhile. So
+a certificate that was still valid when this node last had settled contact lets its owner report one thing:
+that it cannot reach the API server either. For release safety, the manager's coverage rule limits the effect
+of that reply, not certificates (docs/decisions/0066). All other replies of a peer count only while its
+certificate is valid.
 """
 
 from bisect import bisect_left

@@ -1,21 +1,17 @@
-"""An agent's renewal interval, and the resulting feed lease: how long one clean API check lasts.
+"""Times of the self-fencing protocol: renewal interval and feed lease, contact age, certificate life, clocks.
 
-Remaining lifetime of a certificate: whether a node may still rely on its peers' answers.
+The renewal interval gives the feed lease: how long one clean API check lasts.
 
 Peers do not answer a node that shows an expired certificate. A node that has promised to fence itself when no
 peer answers would then reset for lack of a certificate, and all nodes together if the API server fails for
 all. So long before that it publishes that it has no peers, and so promises nothing (decision 52).
 
-A node's own contact with the API server: when it may report to a peer that it has none.
+A node reports to a peer that it has no contact only after K. safety.time_proof is the counterpart: from the
+published numbers a manager concludes when this node cannot have reported that.
 
-The counterpart is safety.time_proof: from these numbers a manager concludes when this node cannot have
-reported that.
-
-Bounds of the elapsed time, from two clocks of one machine that may disagree.
-
-One clock counts sleep, and time synchronization slews it by up to a tenth; the other is never slewed, but
-stops during sleep. A time that must have passed is counted by the slower of them, a time that must not be
-over by the faster.
+The two clocks of one machine may disagree. One counts sleep, and time synchronization slews it by up to a
+tenth; the other is never slewed, but stops during sleep. A time that must have passed is counted by the
+slower of them, a time that must not be over by the faster.
 """
 
 from dataclasses import dataclass, replace

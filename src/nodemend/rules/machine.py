@@ -1,12 +1,9 @@
-"""Conditions that a MachineHealthCheck sets on a Machine, for its owner and for users.
+"""Judges a Machine by a MachineHealthCheck, independent of the API in which the check was written.
 
-The owner of a machine replaces it if the check failed *and* the owner is requested to act. So a failed check
-is always reported, and the request is the action: it waits for the guard, and is withdrawn while the owner
-has not begun.
-
-Rules of a MachineHealthCheck, independent of the API in which it was written.
-
-Machine health, from the Machine's own conditions, its node's conditions, and their ages.
+The verdict follows from the Machine's own conditions, its node's conditions, and their ages. It is shown as
+conditions on the Machine, for its owner and for users. The owner replaces a machine if the check failed *and*
+the owner is requested to act. So a failed check is always reported, and the request is the action: it waits
+for the guard, and is withdrawn while the owner has not begun.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

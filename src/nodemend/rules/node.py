@@ -1,8 +1,6 @@
-"""Findings: the reasons why a target is unhealthy, with their text.
+"""Judges a node by its conditions and how long each has had its status, and words the findings.
 
-Node health, from the node's conditions and how long each has had its status.
-
-Fast path of the health check, for callers that must check all nodes at once.
+A fast path lets callers that must check all nodes at once skip the nodes that no threshold can concern.
 """
 
 from collections.abc import Collection, Iterable, Sequence

@@ -1,25 +1,15 @@
-"""Recovery, the step after the last remedy: when a node is healthy again, power its host back on.
+"""A health check's request for one target: a remediation, the next remedy, a recovery, or no action.
 
-A recovery is a single remedy that starts when a node is healthy. The pending recovery is recorded before the
-remediation is deleted, and its outcome before the recovery object is deleted, so a new leader always finds
-one of the two.
-
-Selection of the next remedy when the current one does not heal the node.
-
-Repetition of the event for a hold that lasts: at growing intervals, for as long as it lasts.
-
-Matching of label selectors.
-
-Request of a health check for one target: create a remediation, delete it, or take no action.
-
-A user's order to remediate one node now: its validity, and the guard reasons that it may override.
+This includes a user's order to remediate one node now, Leases by which other operators claim a node, label
+selectors, reminders of a hold that lasts, and what a dry run would do.
 
 An order replaces only the wait for a threshold; guard, preflight and creation are the same as for every other
 remediation. An order to pass the guard overrides only reasons about counts and time.
 
-Leases of other operators: a valid one shows that another operator is working on the node.
-
-Dry run: the action that would be taken for a target, and the guard's answer to it.
+A recovery is the step after the last remedy: when a node is healthy again, it powers the node's host back on.
+It is a single remedy that starts when a node is healthy. The pending recovery is recorded before the
+remediation is deleted, and its outcome before the recovery object is deleted, so a new leader always finds
+one of the two.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

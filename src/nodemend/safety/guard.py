@@ -3,12 +3,8 @@
 The guard is an ordered list of checks; each has one reason to hold. It never undoes remediations that are in
 progress, and clean-up does not ask it.
 
-Inputs of the guard for one target.
-
-Storm state of one scope: while a storm is active nothing starts, nor during the cooldown after it.
-
-Pure: time is an argument. A storm that ended is not replayed: when the cooldown is over, every target is
-evaluated by its state at that time.
+While a storm is active in a scope nothing starts there, nor during the cooldown after it. A storm that ended
+is not replayed: when the cooldown is over, every target is evaluated by its state at that time.
 """
 
 from collections.abc import Callable, Iterator

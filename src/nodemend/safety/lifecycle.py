@@ -1,19 +1,16 @@
-"""Steps shared by all remediations that release workloads.
+"""Steps shared by all remediations that release workloads, each at most one write.
 
     AddFinalizer -> RecordEpoch -> RecordTarget -> TakeLock -> ... -> Release
       -> (until pods and volumes are gone) -> MarkReleased -> RemoveTaint -> ForgetTaint -> ... -> DropLock
 
 Evidence that is no longer valid is revoked in this order: RevokeRelease, ForgetEvidence, ClearRevocation.
 RevokeRelease raises the Node's resourceVersion, so a release write that is still in flight gets a conflict;
-only then may ForgetEvidence remove the evidence.
+only then may ForgetEvidence remove the evidence. A remediation that ends revokes in the same way before it
+leaves the node.
 
 A leader accepts evidence that an earlier leader recorded only if its own process has watched since before
 that leader's term. Otherwise etcd may have been restored in between, and the contents of a backup are no
 evidence. The leader forgets all other evidence before it stamps the remediation with its own epoch.
-
-Steps that several kinds of remediation share. Each is at most one write.
-
-Node cleanup at the end of a remediation that releases once, by Nodemend's taint.
 """
 
 from dataclasses import dataclass

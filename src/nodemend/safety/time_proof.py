@@ -1,22 +1,19 @@
 """Evidence E4: proof by elapsed time that a marked boot has been reset by its own watchdog.
 
-Contents of an agent's Lease, in one version.
-
-Evidence that a peer cannot have reported "I cannot reach the API either", from the peer's Lease.
+Three things must hold: the agent's Lease, read in one version, promises it; enough time has been counted
+since the marker; and enough peers cannot have reported "I cannot reach the API either" meanwhile.
 
 A peer reports that only if its last acknowledged contact is K old. With every renewal it publishes its
 number, the highest number whose acknowledgement it has received, and since which number it has never been
 without an acknowledged contact for K ("steady"). So a peer's own report covers the time between two reads of
 a manager, and a manager that was paused, or took over, continues where its predecessor stopped.
 
-Counting for the time proof (E4): a lower bound of how long a node has been marked.
+The counted time is a lower bound of how long a node has been marked. No clock, pause or change of leaders can
+make it longer than the real time. Every manager counts on its own monotonic clock, starting from a read of
+the current sum, and adds by compare-and-swap. No two additions cover the same time, so the sum is at most the
+time that has passed.
 
-No clock, pause or change of leaders can make the counted time longer than the real time. Every manager counts
-on its own monotonic clock, starting from a read of the current sum, and adds by compare-and-swap. No two
-additions cover the same time, so the sum is at most the time that has passed.
-
-T_safe: the time after its marker by which a node that follows the feeding rules has certainly been reset.
-
+T_safe is the time after its marker by which a node that follows the feeding rules has certainly been reset.
 The last clean API check was sent before the marker was written, and lets the feeder ping for G. An allowed
 ping may be late, but not later than the watchdog's expiry, W after the previous ping. If the feeder dies at
 that moment, the kernel pings once more as it closes the device. W later the machine is reset. So the sum is G

@@ -1,14 +1,8 @@
-"""Reconciles one CertificateSigningRequest at a time: a live read, a decision, one write.
+"""The signer: approves, denies and signs agents' certificate requests, and maintains their authority.
 
-Requests, the CA and the trust bundle as facts, read live.
-
-The write request of each step.
-
-Maintains the CA every few seconds, and provides its key for signing.
-
-Logs and metrics of the signer. It emits no events: CertificateSigningRequests carry the reasons.
-
-The signer of agents' certificates.
+Every replica watches the requests; only the leader acts. A pass reads the request, or the authority and the
+trust bundle, live (uncached), decides (`signer.decide`), and writes at most once, bound to the versions that
+it read. The signer emits no events: CertificateSigningRequests carry the reasons.
 """
 
 import binascii

@@ -1,8 +1,7 @@
-"""The production implementation of the signer's cryptography port, with the `cryptography` library.
+"""The signer's keys and certificates: the port, and its production implementation by `cryptography`.
 
-The only module of the controllers that imports it: it is an extra of the package (`nodemend[certificates]`).
-
-The port to cryptography that the signer uses.
+No other module of the controllers imports that library: it is an extra of the package
+(`nodemend[certificates]`).
 """
 
 from datetime import UTC, datetime

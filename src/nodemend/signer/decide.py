@@ -1,10 +1,8 @@
-"""Decision whether to sign a request for an agent's certificate, and the reason if not.
+"""Decides which requests for agents' certificates are signed, and when their authority is replaced.
 
 A certificate states its holder's node, and peers trust it. So it is issued only to a client that the API
 server itself knows to run on that node: the agents' account, with a token that is bound to a pod there. The
 request must be for that node's name, which a token bound to another node cannot get, and for nothing else.
-
-Lifecycle of the certificate authority for agents' certificates: creation, replacement, deletion.
 
 A peer trusts a certificate only if it has the authority's certificate. So a new authority signs nothing
 before all agents have its certificate, and an old one is trusted until the last certificate that it signed

@@ -1,15 +1,8 @@
-"""The metrics of one process, on a registry that the metrics server owns.
-
-The current hold of each remediation, with its start. Pure: time is an argument, memory is bounded.
-
-Hosts that Nodemend holds off, with the start, and hosts that it marked unhealthy.
-
-Pure: time is an argument.
-
-Every metric that Nodemend exports: its name, its labels, and its meaning.
+"""Every metric that Nodemend exports, on one registry per process, which the metrics server owns.
 
 Base units, `_total` on counters. No node name on a counter or a histogram; only on gauges of states that are
-special now.
+special now. Such states (holds, contradicted evidence, hosts held off) are kept here in bounded memory, with
+the time as an argument, and read at each scrape.
 """
 
 from collections import Counter as Counts

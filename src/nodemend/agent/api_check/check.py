@@ -1,26 +1,16 @@
-"""The report of this boot that a boot gate publishes as JSON, before there is an agent.
+"""Checks this node's Lease for a marker, and publishes this boot on it: one process, one absolute deadline.
 
-It has the content of the agent's first renewal and promises no more: the feed lease is the longest that the
-feeder accepts, and an empty list of peers shows remediators that no time proof is possible until the agent
-has peers.
+The exit code is the answer. It is a separate process, so that TLS does not stay in the caller's locked
+memory. It uses the node's own credential, that of kubelet, because it asks about the node.
 
-The credential by which a node writes its Lease: a token of its agent, requested as kubelet does.
+With `--publish` it also publishes this boot, for the boot gate, before there is an agent. The report has the
+content of the agent's first renewal and promises no more: the feed lease is the longest that the feeder
+accepts, and an empty list of peers shows remediators that no time proof is possible until the agent has
+peers.
 
 The API server lets a node's own credential write only the Leases of kubelets (NodeRestriction). But a node
-may request tokens of the pods that are bound to it, and the agent's pod still is, from before the boot. Such
-a token names the node and its UID, and may write this one Lease and no other.
-
-HTTPS client for one API server, with the standard library. One connection per credential.
-
-Publishes this boot on the node's Lease and checks the marker there, request by request.
-
-It has no socket: the caller provides a function per credential that sends requests.
-
-Check this node's Lease: one request, one absolute deadline, an exit code as the answer.
-
-It is a separate process, so that TLS does not stay in the caller's locked memory. It uses the node's own
-credential, that of kubelet, because it asks about the node. With `--publish` it also publishes this boot on
-the Lease, unless that has been done.
+may request tokens of the pods that are bound to it, as kubelet does, and the agent's pod still is, from
+before the boot. Such a token names the node and its UID, and may write this one Lease and no other.
 """
 
 import argparse

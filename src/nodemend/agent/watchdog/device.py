@@ -1,8 +1,7 @@
-"""Process hardening of the feeder: locked memory, real-time priority, no kill by the OOM killer.
+"""The feeder's system calls: the watchdog device, the protection of its process, and its lock.
 
-The kernel's watchdog interface, byte by byte.
-
-The lock that allows one feeder at a time. The kernel releases it when its holder dies.
+The process locks its memory, runs with real-time priority, and is not killed by the OOM killer. The lock
+allows one feeder at a time; the kernel releases it when its holder dies.
 """
 
 import ctypes

@@ -1,10 +1,6 @@
-"""I/O of the feeder: executes its commands in one process and one loop, which blocks only in Wait.
+"""The feeder's process: parses its arguments, and executes the state machine's commands in one loop.
 
-The feeder's command line. Paths have no defaults, so that nothing is opened by accident.
-
-Child processes that the feeder starts and does not wait for: API checks and the recorder.
-
-The feeder's entry point.
+The loop blocks only in Wait: API checks and the recorder are child processes that it does not wait for.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""Rules, states, events and commands of the feeder's state machine.
+"""Rules, states, events and commands of the feeder's state machine, and its status file.
 
-The feeder's status as text, for the agent, the boot gate and operators: one fact per line, name first.
+The status file is for the agent, the boot gate and operators: one fact per line, name first.
 """
 
 from nodemend.agent.watchdog.records import VERSION as RECORDS
@@ -209,11 +209,11 @@ class TakeDeviceLock(SmallValue):
 
 
 class ReadFiles(SmallValue):
-    """Read the lease file at once. Answered by Looked."""
+    """Read the lease file at once. Answered by FilesRead."""
 
 
 class Open(SmallValue):
-    """Answered by Opened or OpenRefused."""
+    """Answered by DeviceOpened or OpenRefused."""
 
 
 class SetTimeout(SmallValue):

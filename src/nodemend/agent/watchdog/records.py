@@ -1,4 +1,4 @@
-"""Files that agent, boot gate and feeder exchange through a tmpfs.
+"""Formats of the files that agent, boot gate and feeder exchange through a tmpfs, and the watchdog's report.
 
 A file is one line: kind, version, fields, and a checksum over all of them. A reader refuses a damaged line as
 a whole and never guesses.
@@ -6,8 +6,6 @@ a whole and never guesses.
 Agents change with a rollout and feeders with a boot, so each reads lines of other versions. A later version
 may append fields and never changes existing ones; an earlier reader uses the fields that it knows. An
 incompatible line gets another kind, so that earlier readers refuse it.
-
-The watchdog report that follows from a feeder's status, for the agent and the boot gate.
 """
 
 from binascii import crc32
