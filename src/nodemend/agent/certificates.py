@@ -229,37 +229,6 @@ class CertificateRequester:
 _LONGEST_PREFIX: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class RequestFound:
-    """The request exists. At most one of the three is set; all are empty if it is pending."""
-
-    certificate: str = ""
-    denied: str = ""
-    garbled: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RequestMissing:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class RequestRejected:
-    """The API server itself refused the request, and will refuse it again."""
-
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class RequestUnclear:
-    """Any other outcome. If it was a write, it may have been applied."""
-
-    why: str
-
-
-RequestNews = RequestFound | RequestMissing | RequestRejected | RequestUnclear
-
-
 def name_request(node: str, number: str) -> str:
     """A name with the node, for people, and a number that makes it new to the API server."""
     return f"nodemend-agent-{node[:_LONGEST_PREFIX].strip('.-')}-{number}"
@@ -285,32 +254,45 @@ def ask_request(name: str) -> Request:
     return get(CERTIFICATE_SIGNING_REQUEST, name)
 
 
-def understand(reply: Reply) -> RequestNews:
-    """The meaning of a reply about one request. A request that already existed counts like a created one."""
+def understand_post(reply: Reply) -> CertificateEvent:
+    """The meaning of the reply to a post. A request that already existed counts like a created one."""
     outcome = write_outcome(reply, CertificateSigningRequest)
     match outcome:
-        case Ok(request):
-            return _read(request)
-        case Refused(Reason.ALREADY_EXISTS):
-            return RequestFound()
+        case Ok() | Refused(Reason.ALREADY_EXISTS):
+            return RequestPosted()
         case Refused(Reason.NOT_FOUND):
-            return RequestMissing()
-        case Refused(Reason.FORBIDDEN | Reason.INVALID | Reason.BAD_REQUEST, message):
-            return RequestRejected(message)
+            return RequestFailed("the API server knows no such requests")
+        case Refused(Reason.FORBIDDEN | Reason.INVALID | Reason.BAD_REQUEST, why):
+            # The API server itself refused the request, and will refuse it again.
+            return RequestDenied(why)
         case Refused(_, why) | Unsent(why) | Unknown(why) | Undecodable(why):
-            return RequestUnclear(why)
+            return RequestFailed(why)
         case _:
             assert_never(outcome)
 
 
-def _read(request: CertificateSigningRequest) -> RequestFound:
+def understand_get(reply: Reply) -> CertificateEvent:
+    """The meaning of the reply to a read. After a failed one the agent asks again later."""
+    outcome = write_outcome(reply, CertificateSigningRequest)
+    match outcome:
+        case Ok(request):
+            return _read(request)
+        case Refused(Reason.NOT_FOUND):
+            return RequestGone()
+        case Refused() | Unsent() | Unknown() | Undecodable():
+            return RequestPending()
+        case _:
+            assert_never(outcome)
+
+
+def _read(request: CertificateSigningRequest) -> CertificateEvent:
     status = request.status
     for type_ in (condition_types.CSR_DENIED, condition_types.CSR_FAILED):
         if (found := status.says(type_)) is not None:
-            return RequestFound(denied=f"{found.reason}: {found.message}")
+            return RequestDenied(f"{found.reason}: {found.message}")
     if not status.certificate:
-        return RequestFound()
+        return RequestPending()
     try:
-        return RequestFound(certificate=b64decode(status.certificate, validate=True).decode())
+        return CertificateGranted(b64decode(status.certificate, validate=True).decode())
     except (binascii.Error, ValueError) as error:
-        return RequestFound(garbled=str(error))
+        return RequestDenied(f"the certificate cannot be read: {error}")

@@ -17,7 +17,6 @@ from typing import Final, Protocol, assert_never
 from nodemend.agent.certificates import (
     CertificateCommand,
     CertificateEvent,
-    CertificateGranted,
     CertificateHeld,
     CertificateRequester,
     CertificateStatus,
@@ -28,25 +27,18 @@ from nodemend.agent.certificates import (
     NoBundle,
     NoCertificate,
     PostRequest,
-    RequestDenied,
     RequestFailed,
-    RequestFound,
-    RequestGone,
-    RequestMissing,
-    RequestNews,
-    RequestPending,
-    RequestPosted,
-    RequestRejected,
-    RequestUnclear,
     StoreCertificate,
     WaitForCertificate,
     ask_request,
     name_request,
     post_request,
-    understand,
+    understand_get,
+    understand_post,
 )
 from nodemend.agent.peer_http import PresentedCertificate, client_tls, server_tls
 from nodemend.api.agent import certified_name
+from nodemend.kube.outcome import Reply
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.kube.request import Request
 from nodemend.protocol.peers import CertificateTrust, Validity, evaluate_validity
@@ -364,10 +356,10 @@ class CertificateLoop:
             case MakeKey():
                 return await self._make()
             case PostRequest(request):
-                return _posted(await self._send(post_request(self._name, request)))
+                return understand_post(await self._send(post_request(self._name, request)))
             case GetRequest(after):
                 await self.runtime.sleep(after)
-                return _heard(await self._send(ask_request(self._name)))
+                return understand_get(await self._send(ask_request(self._name)))
             case StoreCertificate(certificate):
                 return self._keep(certificate)
             case _:
@@ -381,8 +373,8 @@ class CertificateLoop:
         self._name = name_request(self.node, f"{int(self.runtime.random() * 2**48):012x}")
         return KeyMade(made.request)
 
-    async def _send(self, request: Request) -> RequestNews:
-        return understand(await self.transport.send(request, self.runtime.monotonic() + _REQUEST_TIMEOUT))
+    async def _send(self, request: Request) -> Reply:
+        return await self.transport.send(request, self.runtime.monotonic() + _REQUEST_TIMEOUT)
 
     def _keep(self, certificate: str) -> CertificateEvent:
         try:
@@ -395,32 +387,3 @@ class CertificateLoop:
             if kept
             else RequestFailed("the certificate that came cannot be trusted")
         )
-
-
-def _posted(news: RequestNews) -> CertificateEvent:
-    match news:
-        case RequestFound():
-            return RequestPosted()
-        case RequestRejected(why):
-            return RequestDenied(why)
-        case RequestMissing():
-            return RequestFailed("the API server knows no such requests")
-        case RequestUnclear(why):
-            return RequestFailed(why)
-
-
-def _heard(news: RequestNews) -> CertificateEvent:
-    match news:
-        case RequestFound(denied=why) if why:
-            return RequestDenied(why)
-        case RequestFound(garbled=why) if why:
-            return RequestDenied(f"the certificate cannot be read: {why}")
-        case RequestFound(certificate=certificate) if certificate:
-            return CertificateGranted(certificate)
-        case RequestFound():
-            return RequestPending()
-        case RequestMissing():
-            return RequestGone()
-        case RequestRejected(why) | RequestUnclear(why):
-            # The agent asks again later: the request may still be granted.
-            return RequestPending()
