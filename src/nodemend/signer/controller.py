@@ -16,7 +16,7 @@ import msgspec
 from nodemend.api import condition_reasons, condition_types, well_known
 from nodemend.api.agent import AuthorityRecord, ConfigMap, FormerAuthority, KeyPair, Secret, certified_name
 from nodemend.api.meta import ObjectMeta
-from nodemend.api.resources import CERTIFICATE_SIGNING_REQUEST, CONFIG_MAP, SECRET
+from nodemend.api.resources import CERTIFICATE_SIGNING_REQUEST, CONFIG_MAP, SECRET, Resource
 from nodemend.api.upstream_types import CertificateSigningRequest, CertificateSigningRequestCondition
 from nodemend.guard.policy_proof import Admission, AdmissionProof
 from nodemend.kube.client import ApiClient
@@ -32,7 +32,7 @@ from nodemend.kube.tasks import run_together
 from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, read_result
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 from nodemend.signer import decide as authority
-from nodemend.signer.crypto import CertificateSigner
+from nodemend.signer.crypto import CryptographySigner
 from nodemend.signer.decide import (
     BACKDATED,
     AlreadyDecided,
@@ -90,7 +90,7 @@ def decode(request: CertificateSigningRequest) -> bytes | None:
         return None
 
 
-def request_facts(request: CertificateSigningRequest, certificate_signer: CertificateSigner) -> RequestFacts:
+def request_facts(request: CertificateSigningRequest, certificate_signer: CryptographySigner) -> RequestFacts:
     spec = request.spec
     return RequestFacts(
         signer=spec.signer_name,
@@ -105,7 +105,7 @@ def request_facts(request: CertificateSigningRequest, certificate_signer: Certif
 
 
 def _asked(
-    request: CertificateSigningRequest, certificate_signer: CertificateSigner
+    request: CertificateSigningRequest, certificate_signer: CryptographySigner
 ) -> RequestContent | UnreadableRequest:
     content = decode(request)
     return UnreadableRequest("it is not in base64") if content is None else certificate_signer.read(content)
@@ -121,57 +121,56 @@ class Findings:
     bundle: ConfigMap | None
 
 
-class SignerInputReader:
-    """Reads the CA and the trust bundle. `namespace` is the signer's own, which holds the Secret."""
+async def gather(reader: LiveReader, certificate_signer: CryptographySigner, namespace: str) -> Findings:
+    """Read the CA and the trust bundle. `namespace` is the signer's own, which holds the Secret."""
+    secret = read_result(await reader.get(SECRET, well_known.AGENT_AUTHORITY, Secret, namespace))
+    trust = read_result(
+        await reader.get(CONFIG_MAP, well_known.AGENT_TRUST, ConfigMap, well_known.AGENT_NAMESPACE)
+    )
+    record = _record(secret)
+    return Findings(
+        AuthorityFacts(
+            _stored_ca(secret, record, certificate_signer),
+            _bundle(trust, certificate_signer),
+            reader.runtime.wall().timestamp(),
+        ),
+        record.value if isinstance(record, Present) else None,
+        secret.value if isinstance(secret, Present) else None,
+        trust.value if isinstance(trust, Present) else None,
+    )
 
-    def __init__(self, reader: LiveReader, certificate_signer: CertificateSigner, namespace: str) -> None:
-        self._reader = reader
-        self._certificate_signer = certificate_signer
-        self._namespace = namespace
 
-    async def gather(self) -> Findings:
-        secret = read_result(
-            await self._reader.get(SECRET, well_known.AGENT_AUTHORITY, Secret, self._namespace)
-        )
-        trust = read_result(
-            await self._reader.get(CONFIG_MAP, well_known.AGENT_TRUST, ConfigMap, well_known.AGENT_NAMESPACE)
-        )
-        record = _record(secret)
-        return Findings(
-            AuthorityFacts(
-                self._kept(secret, record), self._bundle(trust), self._reader.runtime.wall().timestamp()
-            ),
-            record.value if isinstance(record, Present) else None,
-            secret.value if isinstance(secret, Present) else None,
-            trust.value if isinstance(trust, Present) else None,
-        )
-
-    def _kept(self, secret: ReadResult[Secret], record: ReadResult[AuthorityRecord]) -> ReadResult[StoredCa]:
-        if not isinstance(record, Present) or not isinstance(secret, Present):
-            return Absent() if isinstance(record, Absent) else Unreadable(_why_unreadable(record))
-        found, describe = record.value, self._certificate_signer.describe
-        try:
-            return Present(
-                StoredCa(
-                    signing=describe(found.signing.certificate),
-                    successor=describe(found.successor.certificate) if found.successor else None,
-                    published=found.published,
-                    former=tuple(
-                        FormerCa(describe(one.certificate).fingerprint, one.replaced) for one in found.former
-                    ),
-                    replacement_asked=well_known.REPLACE_AUTHORITY in secret.value.metadata.annotations,
-                )
+def _stored_ca(
+    secret: ReadResult[Secret], record: ReadResult[AuthorityRecord], certificate_signer: CryptographySigner
+) -> ReadResult[StoredCa]:
+    if not isinstance(record, Present) or not isinstance(secret, Present):
+        return Absent() if isinstance(record, Absent) else Unreadable(_why_unreadable(record))
+    found, describe = record.value, certificate_signer.describe
+    try:
+        return Present(
+            StoredCa(
+                signing=describe(found.signing.certificate),
+                successor=describe(found.successor.certificate) if found.successor else None,
+                published=found.published,
+                former=tuple(
+                    FormerCa(describe(one.certificate).fingerprint, one.replaced) for one in found.former
+                ),
+                replacement_asked=well_known.REPLACE_AUTHORITY in secret.value.metadata.annotations,
             )
-        except ValueError as error:
-            return Unreadable(f"{RECORD}: {error}")
+        )
+    except ValueError as error:
+        return Unreadable(f"{RECORD}: {error}")
 
-    def _bundle(self, trust: ReadResult[ConfigMap]) -> ReadResult[frozenset[str]]:
-        if not isinstance(trust, Present):
-            return trust
-        try:
-            return Present(self._certificate_signer.fingerprints(trust.value.data.get(BUNDLE, "")))
-        except ValueError:
-            return Present(_FOREIGN)
+
+def _bundle(
+    trust: ReadResult[ConfigMap], certificate_signer: CryptographySigner
+) -> ReadResult[frozenset[str]]:
+    if not isinstance(trust, Present):
+        return trust
+    try:
+        return Present(certificate_signer.fingerprints(trust.value.data.get(BUNDLE, "")))
+    except ValueError:
+        return Present(_FOREIGN)
 
 
 def _record(secret: ReadResult[Secret]) -> ReadResult[AuthorityRecord]:
@@ -233,7 +232,7 @@ def _changed(request: CertificateSigningRequest, part: str, status: Mapping[str,
 
 
 def request_for(
-    step: authority.Step, found: Findings, certificate_signer: CertificateSigner, namespace: str
+    step: authority.Step, found: Findings, certificate_signer: CryptographySigner, namespace: str
 ) -> Request | None:
     """Return the write that carries out `step`; None for a step without one."""
     now, record = found.facts.now, found.record
@@ -246,10 +245,8 @@ def request_for(
         case authority.PublishBundle(trusted):
             return _publish(found, certificate_signer, trusted)
         case authority.CreateNextCa():
-            successor = _made(certificate_signer, now)
-            return _keep(
-                found, _existing_authority(record).but(successor=successor, published=None), acknowledges=True
-            )
+            made = _existing_authority(record).but(successor=_made(certificate_signer, now), published=None)
+            return _keep(found, made, acknowledges=True)
         case authority.RecordPublished(at):
             return _keep(found, _existing_authority(record).but(published=at))
         case authority.ReplaceCa(at):
@@ -265,7 +262,7 @@ def request_for(
             assert_never(step)
 
 
-def _made(certificate_signer: CertificateSigner, now: float) -> KeyPair:
+def _made(certificate_signer: CryptographySigner, now: float) -> KeyPair:
     return certificate_signer.make_authority(Window(now - BACKDATED, now + authority.LIVES_FOR))
 
 
@@ -283,18 +280,19 @@ def _existing_authority(record: AuthorityRecord | None) -> AuthorityRecord:
     return record
 
 
-def _print(certificate_signer: CertificateSigner, former: FormerAuthority) -> str:
+def _print(certificate_signer: CryptographySigner, former: FormerAuthority) -> str:
     return certificate_signer.describe(former.certificate).fingerprint
 
 
 def _place(record: AuthorityRecord, namespace: str) -> Request:
-    body = {
-        "apiVersion": SECRET.api_version,
-        "kind": SECRET.kind,
-        "metadata": {"name": well_known.AGENT_AUTHORITY, "namespace": namespace},
-        "data": {RECORD: _encode(msgspec.json.encode(record))},
-    }
-    return create(SECRET, body, namespace, manager=MANAGER)
+    data = {RECORD: _encode(msgspec.json.encode(record))}
+    return _created(SECRET, well_known.AGENT_AUTHORITY, namespace, data)
+
+
+def _created(resource: Resource, name: str, namespace: str, data: Mapping[str, str]) -> Request:
+    metadata = {"name": name, "namespace": namespace}
+    header = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return create(resource, {**header, "metadata": metadata, "data": data}, namespace, manager=MANAGER)
 
 
 def _keep(found: Findings, record: AuthorityRecord, *, acknowledges: bool = False) -> Request:
@@ -318,7 +316,7 @@ def _keep(found: Findings, record: AuthorityRecord, *, acknowledges: bool = Fals
     )
 
 
-def _publish(found: Findings, certificate_signer: CertificateSigner, trusted: frozenset[str]) -> Request:
+def _publish(found: Findings, certificate_signer: CryptographySigner, trusted: frozenset[str]) -> Request:
     record = _existing_authority(found.record)
     pairs = (record.signing, *((record.successor,) if record.successor else ()), *record.former)
     certificates = {
@@ -326,14 +324,7 @@ def _publish(found: Findings, certificate_signer: CertificateSigner, trusted: fr
     }
     data = {BUNDLE: "".join(certificates[one] for one in sorted(trusted))}
     if found.bundle is None:
-        metadata = {"name": well_known.AGENT_TRUST, "namespace": well_known.AGENT_NAMESPACE}
-        body = {
-            "apiVersion": CONFIG_MAP.api_version,
-            "kind": CONFIG_MAP.kind,
-            "metadata": metadata,
-            "data": data,
-        }
-        return create(CONFIG_MAP, body, well_known.AGENT_NAMESPACE, manager=MANAGER)
+        return _created(CONFIG_MAP, well_known.AGENT_TRUST, well_known.AGENT_NAMESPACE, data)
     return merge_patch(
         CONFIG_MAP,
         well_known.AGENT_TRUST,
@@ -358,7 +349,13 @@ LENT_FOR: Final = 30.0
 """Seconds for which a read of the CA stays valid. A key that was revoked is used no longer than that."""
 
 
-class AuthorityRecorder(Protocol):
+class SignerRecorder(Protocol):
+    """Receives everything that the signer writes."""
+
+    def judged(self, request: CertificateSigningRequest, verdict: Verdict) -> None:
+        """Report a verdict that was written."""
+        ...
+
     def did(self, step: Step) -> None: ...
 
     def idle(self, why: str) -> None:
@@ -366,58 +363,51 @@ class AuthorityRecorder(Protocol):
         ...
 
 
+@dataclass(slots=True)
 class CaManager:
     """Serves one leader term. `client` must refuse writes after the term ends."""
 
-    def __init__(
-        self,
-        reader: LiveReader,
-        client: ApiClient,
-        certificate_signer: CertificateSigner,
-        recorder: AuthorityRecorder,
-        namespace: str,
-    ) -> None:
-        self._reader = reader
-        self._client = client
-        self._certificate_signer = certificate_signer
-        self._recorder = recorder
-        self._namespace = namespace
-        self._gatherer = SignerInputReader(reader, certificate_signer, namespace)
-        self._lent: tuple[KeyPair, MaySign] | None = None
-        self._looked_at = float("-inf")
+    reader: LiveReader
+    client: ApiClient
+    certificate_signer: CryptographySigner
+    recorder: SignerRecorder
+    namespace: str
+    """The signer's own, which holds the Secret."""
+    _lent: tuple[KeyPair, MaySign] | None = None
+    _looked_at: float = float("-inf")
 
     async def run(self) -> None:
         """Run until cancelled. A failed read or write is retried in the next pass."""
         while True:
             wrote = await self.reconcile()
-            await self._reader.runtime.sleep(GO_ON_AFTER if wrote else CHECK_INTERVAL)
+            await self.reader.runtime.sleep(GO_ON_AFTER if wrote else CHECK_INTERVAL)
 
     async def reconcile(self) -> bool:
         """Run one pass with at most one write. Returns whether a write succeeded."""
-        asked_at = self._reader.runtime.monotonic()
-        found = await self._gatherer.gather()
+        asked_at = self.reader.runtime.monotonic()
+        found = await gather(self.reader, self.certificate_signer, self.namespace)
         verdict = may_sign(found.facts)
         step = next_step(found.facts)
         if isinstance(verdict, MaySign) and found.record is not None:
             self._lent, self._looked_at = (found.record.signing, verdict), asked_at
         else:
             self._lent = None
-        problem = self._reader.problem()
-        self._recorder.idle(problem.explain().sentence if problem else _why_not_signing(verdict, step))
-        request = request_for(step, found, self._certificate_signer, self._namespace)
+        problem = self.reader.problem()
+        self.recorder.idle(problem.explain().sentence if problem else _why_not_signing(verdict, step))
+        request = request_for(step, found, self.certificate_signer, self.namespace)
         if request is None:
             return False
-        deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
-        written = await self._client.write(request, Acknowledged, deadline=deadline)
+        deadline = self.reader.runtime.monotonic() + WRITE_WITHIN
+        written = await self.client.write(request, Acknowledged, deadline=deadline)
         if not isinstance(written, Ok):
             return False
-        self._recorder.did(step)
+        self.recorder.did(step)
         return True
 
     def signing_key(self) -> tuple[KeyPair, MaySign] | None:
         """Return the current signing key; None if nothing can be signed."""
-        fresh = self._reader.runtime.monotonic() - self._looked_at < LENT_FOR
-        return self._lent if fresh and self._reader.problem() is None else None
+        fresh = self.reader.runtime.monotonic() - self._looked_at < LENT_FOR
+        return self._lent if fresh and self.reader.problem() is None else None
 
 
 def _why_not_signing(verdict: MaySign | MayNotSign, step: Step) -> str:
@@ -434,38 +424,25 @@ All nodes may have sent one by then, so nothing is read for them.
 """
 
 
-class RequestRecorder(Protocol):
-    def judged(self, request: CertificateSigningRequest, verdict: Verdict) -> None:
-        """Report a verdict that was written."""
-        ...
-
-
+@dataclass(frozen=True, slots=True)
 class RequestController:
     """Serves one leader term. `client` must refuse writes after the term ends."""
 
-    def __init__(
-        self,
-        reader: LiveReader,
-        client: ApiClient,
-        certificate_signer: CertificateSigner,
-        care: CaManager,
-        recorder: RequestRecorder,
-    ) -> None:
-        self._reader = reader
-        self._client = client
-        self._certificate_signer = certificate_signer
-        self._care = care
-        self._recorder = recorder
+    reader: LiveReader
+    client: ApiClient
+    certificate_signer: CryptographySigner
+    care: CaManager
+    recorder: SignerRecorder
 
     async def reconcile(self, name: str) -> Outcome:
         """Serve one request.
 
         Without a proven admission policy nothing is approved or signed: requests wait.
         """
-        if self._reader.problem() is not None:
+        if self.reader.problem() is not None:
             return RequeueAfter(_HELD_FOR)
         found = read_result(
-            await self._reader.get(CERTIFICATE_SIGNING_REQUEST, name, CertificateSigningRequest)
+            await self.reader.get(CERTIFICATE_SIGNING_REQUEST, name, CertificateSigningRequest)
         )
         match found:
             case Absent():
@@ -476,7 +453,7 @@ class RequestController:
                 return await self._serve(request)
 
     async def _serve(self, request: CertificateSigningRequest) -> Outcome:
-        verdict = decide(request_facts(request, self._certificate_signer))
+        verdict = decide(request_facts(request, self.certificate_signer))
         match verdict:
             case Ignored() | AlreadyDecided():
                 return Done()
@@ -492,20 +469,20 @@ class RequestController:
                 assert_never(verdict)
 
     async def _issue(self, request: CertificateSigningRequest, verdict: Issue) -> Outcome:
-        lent, content = self._care.signing_key(), decode(request)
+        lent, content = self.care.signing_key(), decode(request)
         if lent is None or content is None:
             return Retry("there is no authority to sign with")
         pair, signs = lent
-        window = window_of(verdict, self._reader.runtime.wall().timestamp(), signs.until)
-        certificate = self._certificate_signer.certify(content, certified_name(verdict.node), window, pair)
+        window = window_of(verdict, self.reader.runtime.wall().timestamp(), signs.until)
+        certificate = self.certificate_signer.certify(content, certified_name(verdict.node), window, pair)
         return await self._write(request, verdict, issue(request, certificate))
 
     async def _write(self, request: CertificateSigningRequest, verdict: Verdict, change: Request) -> Outcome:
-        deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
-        written = await self._client.write(change, Acknowledged, deadline=deadline)
+        deadline = self.reader.runtime.monotonic() + WRITE_WITHIN
+        written = await self.client.write(change, Acknowledged, deadline=deadline)
         if not isinstance(written, Ok):
             return Retry(str(written), refused=isinstance(written, Refused))
-        self._recorder.judged(request, verdict)
+        self.recorder.judged(request, verdict)
         return RequeueAfter(_SIGN_AFTER) if isinstance(verdict, Approve) else Done()
 
 
@@ -554,10 +531,6 @@ _SYNC_POLL_INTERVAL: Final = 0.1
 _WORKERS: Final = 2
 
 
-class SignerRecorder(AuthorityRecorder, RequestRecorder, Protocol):
-    """Receives everything that the signer writes."""
-
-
 @dataclass(frozen=True, slots=True)
 class SignerObservers:
     """Observers for logs and metrics."""
@@ -593,7 +566,7 @@ class Signer:
         transport: Transport,
         election: ElectionSettings,
         observers: SignerObservers,
-        certificate_signer: CertificateSigner,
+        certificate_signer: CryptographySigner,
         *,
         admission: Admission | None = None,
     ) -> None:

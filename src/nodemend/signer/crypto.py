@@ -1,11 +1,11 @@
-"""The signer's keys and certificates: the port, and its production implementation by `cryptography`.
+"""The signer's keys and certificates, with the library `cryptography`.
 
 No other module of the controllers imports that library: it is an extra of the package
 (`nodemend[certificates]`).
 """
 
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import Final
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -23,32 +23,18 @@ from nodemend.api.agent import KeyPair, certified_name
 from nodemend.signer.decide import Authority, RequestContent, UnreadableRequest, Window
 
 
-class CertificateSigner(Protocol):
-    """Makes keys from its own randomness. It reads no clock: times are seconds since 1970, passed in."""
-
-    def make_authority(self, window: Window) -> KeyPair: ...
-
-    def describe(self, certificate: str) -> Authority:
-        """Return the certificate's fingerprint and validity. Raises ValueError if it is not a certificate."""
-        ...
-
-    def fingerprints(self, bundle: str) -> frozenset[str]:
-        """Return the fingerprints of all certificates in a PEM text.
-
-        Raises ValueError for any other content.
-        """
-        ...
-
-    def read(self, request: bytes) -> RequestContent | UnreadableRequest:
-        """Return what a PEM-encoded PKCS#10 request asks for; Garbled if it cannot be decoded."""
-        ...
-
-    def certify(self, request: bytes, name: str, window: Window, by: KeyPair) -> str:
-        """Return a certificate for the key of this request and for this name; all else in it is ignored.
-
-        Raises ValueError if `read` returns Garbled for it.
-        """
-        ...
+def _key_usage(*, digital_signature: bool = False, key_cert_sign: bool = False) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=digital_signature,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=key_cert_sign,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
 
 
 _DECODE_ERRORS: Final = (
@@ -73,31 +59,13 @@ _CURVES: Final = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-52
 _PURPOSES: Final = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH])
 _EXTENSION_REQUEST: Final = x509.ObjectIdentifier("1.2.840.113549.1.9.14")
 """The attribute that holds the extensions."""
-_SIGNED_OVER: Final = x509.KeyUsage(
-    digital_signature=True,
-    content_commitment=False,
-    key_encipherment=False,
-    data_encipherment=False,
-    key_agreement=False,
-    key_cert_sign=False,
-    crl_sign=False,
-    encipher_only=False,
-    decipher_only=False,
-)
-_SIGNS_CERTIFICATES: Final = x509.KeyUsage(
-    digital_signature=False,
-    content_commitment=False,
-    key_encipherment=False,
-    data_encipherment=False,
-    key_agreement=False,
-    key_cert_sign=True,
-    crl_sign=False,
-    encipher_only=False,
-    decipher_only=False,
-)
+_SIGNED_OVER: Final = _key_usage(digital_signature=True)
+_SIGNS_CERTIFICATES: Final = _key_usage(key_cert_sign=True)
 
 
 class CryptographySigner:
+    """Makes keys from its own randomness. It reads no clock: times are seconds since 1970, passed in."""
+
     def make_authority(self, window: Window) -> KeyPair:
         """Make a CA that can certify agents' names only, and no CA below itself."""
         key = ec.generate_private_key(ec.SECP256R1())
@@ -120,11 +88,13 @@ class CryptographySigner:
         return KeyPair(certificate=_text(made), key=secret.decode())
 
     def describe(self, certificate: str) -> Authority:
+        """Return the certificate's fingerprint and validity. Raises ValueError if it is not a certificate."""
         found = x509.load_pem_x509_certificate(certificate.encode())
         begins, ends = found.not_valid_before_utc, found.not_valid_after_utc
         return Authority(found.fingerprint(hashes.SHA256()).hex(), begins.timestamp(), ends.timestamp())
 
     def fingerprints(self, bundle: str) -> frozenset[str]:
+        """Return the fingerprints of all certificates in a PEM text. Raises ValueError for other content."""
         found = x509.load_pem_x509_certificates(bundle.encode()) if bundle else []
         # The parser skips text between certificates; encoding them again reveals it.
         if "".join(_text(one) for one in found) != bundle:
@@ -132,6 +102,7 @@ class CryptographySigner:
         return frozenset(one.fingerprint(hashes.SHA256()).hex() for one in found)
 
     def read(self, request: bytes) -> RequestContent | UnreadableRequest:
+        """Return what a PEM-encoded PKCS#10 request asks for."""
         try:
             found = x509.load_pem_x509_csr(request)
             return RequestContent(
@@ -145,6 +116,10 @@ class CryptographySigner:
             return UnreadableRequest(f"{type(error).__name__}: {str(error).partition('. ')[0][:200]}")
 
     def certify(self, request: bytes, name: str, window: Window, by: KeyPair) -> str:
+        """Return a certificate for the key of this request and for this name; all else in it is ignored.
+
+        Raises ValueError if `read` returns UnreadableRequest for it.
+        """
         authority = x509.load_pem_x509_certificate(by.certificate.encode())
         key = load_pem_private_key(by.key.encode(), password=None)
         if not isinstance(key, ec.EllipticCurvePrivateKey):

@@ -17,7 +17,7 @@ of its certificates is still valid.
 Times are seconds since 1970, on the clock that certificates use. No release rests on any of them.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import ClassVar, Final
@@ -174,111 +174,52 @@ def window_of(issue: Issue, now: float, authority_ends: float) -> Window:
 
 def object_to(facts: RequestFacts) -> Objection | None:
     """Return the first objection to the request: to the requester, then to its contents."""
-    for check in _OF_THE_ASKER:
-        if (found := check(facts)) is not None:
-            return found
-    match facts.asked:
-        case UnreadableRequest(why):
-            return Objection(condition_reasons.REQUEST_UNREADABLE, f"spec.request cannot be read: {why}.")
-        case RequestContent() as asked:
-            return next(
-                (found for check in _OF_THE_REQUEST if (found := check(facts, asked)) is not None), None
-            )
+    return next(_objections(facts), None)
 
 
-def _account(facts: RequestFacts) -> Objection | None:
-    if facts.user == well_known.AGENT_USER:
-        return None
-    words = f"Only Nodemend's agents ({well_known.AGENT_USER}) get these certificates; you are {facts.user}."
-    return Objection(condition_reasons.NOT_AN_AGENT, words)
-
-
-def _bound(facts: RequestFacts) -> Objection | None:
-    if len(facts.nodes) == 1 == len(facts.pods) and facts.nodes[0] and facts.pods[0]:
-        return None
-    words = "The token of the request is not bound to a pod on a node, so the requesting node is unknown."
-    return Objection(condition_reasons.NOT_BOUND_TO_NODE, words)
-
-
-def _short_enough(facts: RequestFacts) -> Objection | None:
-    name = certified_name(facts.nodes[0])
-    if len(name) <= _LONGEST_NAME and max(map(len, name.split("."))) <= _LONGEST_LABEL:
-        return None
-    words = f"{name} is too long: {_LONGEST_NAME} characters at most, {_LONGEST_LABEL} between dots."
-    return Objection(condition_reasons.NAME_TOO_LONG, words)
-
-
-def _key(_facts: RequestFacts, asked: RequestContent) -> Objection | None:
-    if asked.key == KEY:
-        return None
-    return Objection(condition_reasons.WRONG_KEY, f"The key must be {KEY}, not {asked.key}.")
-
-
-def _proof(_facts: RequestFacts, asked: RequestContent) -> Objection | None:
-    if asked.proven:
-        return None
-    return Objection(
-        condition_reasons.WRONG_SIGNATURE, "The request is not signed by the key that it is for."
-    )
-
-
-def _own_name(facts: RequestFacts, asked: RequestContent) -> Objection | None:
+def _objections(facts: RequestFacts) -> Iterator[Objection]:
+    """Each check may rely on those before it: the caller stops at the first objection."""
+    if facts.user != well_known.AGENT_USER:
+        words = (
+            f"Only Nodemend's agents ({well_known.AGENT_USER}) get these certificates; you are {facts.user}."
+        )
+        yield Objection(condition_reasons.NOT_AN_AGENT, words)
+    if not (len(facts.nodes) == 1 == len(facts.pods) and facts.nodes[0] and facts.pods[0]):
+        words = "The token of the request is not bound to a pod on a node, so the requesting node is unknown."
+        yield Objection(condition_reasons.NOT_BOUND_TO_NODE, words)
     own = certified_name(facts.nodes[0])
-    if asked.names == (("DNS", own),):
-        return None
-    said = _cut(", ".join(f"{kind} {value}" for kind, value in asked.names)) or "nothing"
-    return Objection(
-        condition_reasons.WRONG_NAME,
-        f"The request must name DNS {own} and nothing else; it names {said}.",
-    )
+    if len(own) > _LONGEST_NAME or max(map(len, own.split("."))) > _LONGEST_LABEL:
+        words = f"{own} is too long: {_LONGEST_NAME} characters at most, {_LONGEST_LABEL} between dots."
+        yield Objection(condition_reasons.NAME_TOO_LONG, words)
+    if isinstance(facts.asked, UnreadableRequest):
+        words = f"spec.request cannot be read: {facts.asked.why}."
+        yield Objection(condition_reasons.REQUEST_UNREADABLE, words)
+    else:
+        yield from _objections_to_content(facts, facts.asked, own)
 
 
-def _no_subject(_facts: RequestFacts, asked: RequestContent) -> Objection | None:
-    if not asked.subject:
-        return None
-    return Objection(
-        condition_reasons.UNEXPECTED_SUBJECT, f"The subject must be empty; it is {_cut(asked.subject)}."
-    )
-
-
-def _nothing_else(_facts: RequestFacts, asked: RequestContent) -> Objection | None:
-    if not asked.also:
-        return None
-    return Objection(
-        condition_reasons.UNEXPECTED_CONTENT,
-        f"Beside its name the request asks for: {_cut(', '.join(asked.also))}.",
-    )
-
-
-def _usages(facts: RequestFacts, _asked: RequestContent) -> Objection | None:
-    if frozenset(facts.usages) == CERTIFICATE_USAGES and len(facts.usages) == len(CERTIFICATE_USAGES):
-        return None
-    words = f"spec.usages must be {_list(CERTIFICATE_USAGES)}; they are {_list(facts.usages)}."
-    return Objection(condition_reasons.WRONG_USAGES, words)
-
-
-def _lifetime(facts: RequestFacts, _asked: RequestContent) -> Objection | None:
-    if facts.seconds is None or facts.seconds >= SHORTEST:
-        return None
-    words = f"spec.expirationSeconds must be {SHORTEST} at least; it is {facts.seconds}."
-    return Objection(condition_reasons.LIFETIME_TOO_SHORT, words)
-
-
-_OF_THE_ASKER: Final[tuple[Callable[[RequestFacts], Objection | None], ...]] = (
-    _account,
-    _bound,
-    _short_enough,
-)
-"""Each check may rely on those before it."""
-_OF_THE_REQUEST: Final[tuple[Callable[[RequestFacts, RequestContent], Objection | None], ...]] = (
-    _key,
-    _proof,
-    _own_name,
-    _no_subject,
-    _nothing_else,
-    _usages,
-    _lifetime,
-)
+def _objections_to_content(facts: RequestFacts, asked: RequestContent, own: str) -> Iterator[Objection]:
+    if asked.key != KEY:
+        yield Objection(condition_reasons.WRONG_KEY, f"The key must be {KEY}, not {asked.key}.")
+    if not asked.proven:
+        words = "The request is not signed by the key that it is for."
+        yield Objection(condition_reasons.WRONG_SIGNATURE, words)
+    if asked.names != (("DNS", own),):
+        said = _cut(", ".join(f"{kind} {value}" for kind, value in asked.names)) or "nothing"
+        words = f"The request must name DNS {own} and nothing else; it names {said}."
+        yield Objection(condition_reasons.WRONG_NAME, words)
+    if asked.subject:
+        words = f"The subject must be empty; it is {_cut(asked.subject)}."
+        yield Objection(condition_reasons.UNEXPECTED_SUBJECT, words)
+    if asked.also:
+        words = f"Beside its name the request asks for: {_cut(', '.join(asked.also))}."
+        yield Objection(condition_reasons.UNEXPECTED_CONTENT, words)
+    if frozenset(facts.usages) != CERTIFICATE_USAGES or len(facts.usages) != len(CERTIFICATE_USAGES):
+        words = f"spec.usages must be {_list(CERTIFICATE_USAGES)}; they are {_list(facts.usages)}."
+        yield Objection(condition_reasons.WRONG_USAGES, words)
+    if facts.seconds is not None and facts.seconds < SHORTEST:
+        words = f"spec.expirationSeconds must be {SHORTEST} at least; it is {facts.seconds}."
+        yield Objection(condition_reasons.LIFETIME_TOO_SHORT, words)
 
 
 def _cut(words: str) -> str:
