@@ -21,7 +21,6 @@ from typing import Final
 import msgspec
 
 from nodemend.agent.heartbeat_loop import FeederTold
-from nodemend.agent.reset_log import FENCE_NOW
 from nodemend.agent.reset_log_io import read_reset, read_tested
 from nodemend.agent.state import ActiveTerms, AgentState, stopped_gracefully
 from nodemend.agent.watchdog.model import parse_status
@@ -33,9 +32,9 @@ from nodemend.agent.watchdog.records import (
     longest_lease,
 )
 from nodemend.agent.watchdog.records_io import (
-    read_beginning,
     read_disarm_permission,
     read_lease,
+    read_or_empty,
     write_record,
 )
 from nodemend.api.agent import LastReset, WatchdogReport
@@ -63,10 +62,7 @@ class FeederFile:
     """The boot gate's record of a watchdog that was observed to reset this machine."""
 
     def report(self) -> FeederTold:
-        try:
-            status = parse_status(read_beginning(self.path))
-        except OSError:
-            status = {}
+        status = parse_status(read_or_empty(self.path))
         now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         tested = read_tested(self.tested, self.boot_id, status.get("driver", ""))
         watchdog_status = evaluate_watchdog(status, self.boot_id, now, tested)
@@ -87,18 +83,10 @@ def last_reset(path: str) -> LastReset | None:
     record = read_reset(path)
     if record is None:
         return None
-    report = {
-        "bootID": record.boot_id,
-        "condemned": record.state == FENCE_NOW,
-        "livedOn": record.lived_on / SECOND,
-    }
     try:
-        return msgspec.convert(report, LastReset)
+        return msgspec.convert(record.report(), LastReset)
     except msgspec.ValidationError:
         return None
-
-
-_NANOSECONDS: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,45 +103,45 @@ class RestoredState:
     fence_requested: bool
 
 
+@dataclass(frozen=True, slots=True)
 class DiskStateFiles:
     """Stores the agent's files. Raises OSError, so that the agent publishes no promise that is not stored."""
 
-    def __init__(self, boot_id: str, lease: str, memory: str, disarm_permission: str) -> None:
-        self._boot_id = boot_id
-        self._lease = lease
-        self._memory = memory
-        self._disarm_permission = disarm_permission
+    boot_id: str
+    lease: str
+    memory: str
+    disarm_permission: str
 
     def feed_until(self, until: float) -> None:
-        write_record(self._lease, format_lease(FeedLease(self._boot_id, int(until * _NANOSECONDS))))
+        write_record(self.lease, format_lease(FeedLease(self.boot_id, int(until * SECOND))))
 
     def fence_now(self, why: str) -> None:
-        write_record(self._lease, format_lease(fence_now(FeedLease(self._boot_id))))
+        write_record(self.lease, format_lease(fence_now(FeedLease(self.boot_id))))
 
     def stop_gracefully(self) -> None:
-        write_record(self._disarm_permission, format_disarm_permission(self._boot_id))
+        write_record(self.disarm_permission, format_disarm_permission(self.boot_id))
 
     def stand_up(self) -> None:
-        Path(self._disarm_permission).unlink(missing_ok=True)
+        Path(self.disarm_permission).unlink(missing_ok=True)
 
     def remember(self, memory: AgentState) -> None:
-        write_record(self._memory, msgspec.json.encode(_StoredState(self._boot_id, memory)))
+        write_record(self.memory, msgspec.json.encode(_StoredState(self.boot_id, memory)))
 
     def recall(self) -> RestoredState:
         """Return the stored state. If it is lost, the lease file still has the end of the feeder's lease."""
         memory = self._recall_memory() or AgentState(active_terms=ActiveTerms())
-        lease = read_lease(self._lease)
-        if not isinstance(lease, FeedLease) or lease.boot_id != self._boot_id:
+        lease = read_lease(self.lease)
+        if not isinstance(lease, FeedLease) or lease.boot_id != self.boot_id:
             return RestoredState(memory, fence_requested=False)
-        fed_until = max(memory.fed_until, lease.until / _NANOSECONDS)
+        fed_until = max(memory.fed_until, lease.until / SECOND)
         return RestoredState(msgspec.structs.replace(memory, fed_until=fed_until), lease.fence_requested)
 
     def _recall_memory(self) -> AgentState | None:
         try:
-            kept = decoder_of(_StoredState).decode(Path(self._memory).read_bytes())
+            kept = decoder_of(_StoredState).decode(Path(self.memory).read_bytes())
         except (OSError, *DECODE_ERRORS):
             return None
-        return kept.memory if kept.boot_id == self._boot_id else None
+        return kept.memory if kept.boot_id == self.boot_id else None
 
 
 @dataclass(frozen=True, slots=True)

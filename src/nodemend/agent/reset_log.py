@@ -43,6 +43,14 @@ class ResetRecord(SmallValue):
         """Nanoseconds from the last ping to the last rewrite of the record."""
         return max(0, self.alive_at - self.last_ping)
 
+    def report(self) -> dict[str, object]:
+        """Return the record as it stands in the report on the node's Lease."""
+        return {
+            "bootID": self.boot_id,
+            "condemned": self.state == FENCE_NOW,
+            "livedOn": self.lived_on / SECOND,
+        }
+
 
 def alphanumeric(text: str) -> str:
     """Return the text as one token of a line."""

@@ -24,7 +24,7 @@ from nodemend.agent.reset_log import (
     record_of,
 )
 from nodemend.agent.watchdog.model import parse_status
-from nodemend.agent.watchdog.records_io import read_beginning, write_record
+from nodemend.agent.watchdog.records_io import read_beginning, read_or_empty, write_record
 
 KEPT = 16
 """Number of records; the boot gate removes older ones."""
@@ -99,18 +99,12 @@ def keep_tested(here: str, reported: str, boot_id: str, resets: list[ResetRecord
 
 def read_tested(path: str, where: str, driver: str) -> bool:
     """True if the file says that this driver was observed to reset there."""
-    try:
-        return is_tested(read_beginning(path), where, driver)
-    except OSError:
-        return False
+    return is_tested(read_or_empty(path), where, driver)
 
 
 def read_reset(path: str) -> ResetRecord | None:
     """Return the record; None if the file does not exist or is not valid."""
-    try:
-        record = parse_reset(read_beginning(path))
-    except OSError:
-        return None
+    record = parse_reset(read_or_empty(path))
     return record if isinstance(record, ResetRecord) else None
 
 
@@ -127,17 +121,10 @@ _UNIQUE = (_PLACES[0], _PLACES[3])
 
 def machine_fingerprint(root: str = "") -> str:
     """Return the identity as one token; empty if unknown. `root` is a prefix of every path, for tests."""
-    reported = {place: _read(root + place) for place in _PLACES}
+    reported = {place: read_or_empty(root + place).strip() for place in _PLACES}
     if not any(reported[place] for place in _UNIQUE):
         return ""
     return sha256(b"\n".join(reported.values())).hexdigest()[:32]
-
-
-def _read(path: str) -> bytes:
-    try:
-        return read_beginning(path).strip()
-    except OSError:
-        return b""
 
 
 _EVERY = 0.1

@@ -14,14 +14,19 @@ SECOND = 1_000_000_000
 class Hardware(SmallValue):
     """A separate device: it resets the machine in any state of the software."""
 
+    kind = "hardware"
+
 
 class Software(SmallValue):
     """A kernel timer (softdog): it fails after a panic that does not reboot, and with interrupts off."""
+
+    kind = "software"
 
 
 class Unsupported(SmallValue):
     """No time proof may rest on it."""
 
+    kind = "unsupported"
     why: str
 
 

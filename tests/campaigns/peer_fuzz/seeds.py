@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from nodemend.agent.api_check.check import Boot, new_lease
+from nodemend.agent.api_check.check import DesiredLease, new_lease
 from nodemend.agent.peer_http import PeerQuestion, answer_to
 from nodemend.agent.state import AgentIdentity
 from nodemend.agent.watchdog import model as w
@@ -155,18 +155,18 @@ def who(longest: float | None) -> AgentIdentity:
     return AgentIdentity(node_uid=NODE_UID, boot_id=BOOT_ID, watchdog=_WATCHDOG, longest_lease=longest)
 
 
-def boot() -> Boot:
+def desired_lease() -> DesiredLease:
     watchdog_status = WatchdogStatus(
         kind="hardware", driver="i6300ESB timer", written=9.0, effective=9.063, why=""
     )
-    return Boot(
+    return DesiredLease(
         node=NODE,
-        node_uid=NODE_UID,
         boot_id=BOOT_ID,
         watchdog_status=watchdog_status,
         feed_lease=35.0,
         version="1.2.3",
+        wall="2026-01-01T00:00:00",
     )
 
 
-BOOT_LEASE: Final = json.dumps(new_lease(boot(), "2026-01-01T00:00:00")).encode()
+BOOT_LEASE: Final = json.dumps(new_lease(desired_lease(), NODE_UID)).encode()

@@ -239,9 +239,9 @@ def gate_publishes(data: bytes) -> str:
     pod = find_pod(reported)
     if not isinstance(reported, dict):
         return f"{token is None} {type(pod).__name__}"
-    boot = seeds.boot()
-    needed = needs_publishing(reported, seeds.BOOT_ID, boot.watchdog_status, "2026-01-01T00:00:00")
-    patch = renewed_lease(reported, boot, "2026-01-01T00:00:00")
+    wanted = seeds.desired_lease()
+    needed = needs_publishing(reported, wanted)
+    patch = renewed_lease(reported, wanted, seeds.NODE_UID)
     if patch is not None:
         json.dumps(patch)
     return f"{token is None} {type(pod).__name__} {needed} {patch is None}"

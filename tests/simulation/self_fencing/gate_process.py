@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from nodemend.agent import exit_codes
-from nodemend.agent.api_check.check import Boot, needs_publishing, new_lease, renewed_lease
+from nodemend.agent.api_check.check import DesiredLease, needs_publishing, new_lease, renewed_lease
 from nodemend.agent.api_check.reply import evaluate_reply, exit_code_of
 from nodemend.agent.boot_gate.decide import CheckNow, GateClosed, GateOpen, evaluate_feeder, evaluate_gate
 from nodemend.agent.heartbeat import CreateLease, RenewLease
@@ -62,18 +62,16 @@ class GateProcess(Process):
         watchdog_status = evaluate_watchdog(status, node.boot_id, now)
         self._held_back = "three resets" if self._waits and node.name in node.world.held_back else ""
         wall = _printed(node.wall)
-        if code == exit_codes.MARKED or not needs_publishing(
-            known, node.boot_id, watchdog_status, wall, self._held_back
-        ):
+        length = longest_lease(status, node.boot_id) or 35.0
+        wanted = DesiredLease(node.name, node.boot_id, watchdog_status, length, "", wall, self._held_back)
+        if code == exit_codes.MARKED or not needs_publishing(known, wanted):
             self._conclude(code)
             return
-        length = longest_lease(status, node.boot_id) or 35.0
-        boot = Boot(node.name, node.uid, node.boot_id, watchdog_status, length, "", self._held_back)
         request: CreateLease | RenewLease
         if lease is None or known is None:
-            request = CreateLease(_report_in(new_lease(boot, wall)), 0.0)
+            request = CreateLease(_report_in(new_lease(wanted, node.uid)), 0.0)
         else:
-            request = RenewLease(lease, _report_in(renewed_lease(known, boot, wall)), 0.0)
+            request = RenewLease(lease, _report_in(renewed_lease(known, wanted, node.uid)), 0.0)
         turn, store = self._turn, node.world.store
         store.ask(
             node.name, lambda: store.serve(node.name, request), partial(self._written, turn, wall), self

@@ -37,17 +37,16 @@ from nodemend.agent.api_check.reply import (
     exit_code_of,
 )
 from nodemend.agent.exit_codes import FAILED, NO_ANSWER
-from nodemend.agent.reset_log import FENCE_NOW, ResetRecord
+from nodemend.agent.reset_log import ResetRecord
 from nodemend.agent.reset_log_io import read_reset, read_tested
 from nodemend.agent.watchdog.model import parse_status
 from nodemend.agent.watchdog.records import (
-    SECOND,
     STOPPED_GRACEFULLY,
     WatchdogStatus,
     evaluate_watchdog,
     longest_lease,
 )
-from nodemend.agent.watchdog.records_io import read_beginning
+from nodemend.agent.watchdog.records_io import read_or_empty
 from nodemend.api.well_known import AGENT_NAMESPACE, AGENT_REPORT, MARKER
 from nodemend.protocol.values import SmallValue
 
@@ -166,27 +165,24 @@ _PRECISE = ".000000Z"
 _MINUTE = len("2026-01-01T00:00")
 
 
-class Boot(SmallValue):
-    """The boot and the node, and the watchdog that will reset it."""
+class DesiredLease(SmallValue):
+    """The report to publish: this boot, and the watchdog that will reset it.
+
+    `wall` is the time in UTC, to the second.
+    """
 
     node: str
-    node_uid: str
     boot_id: str
     watchdog_status: WatchdogStatus
     feed_lease: float
     version: str
+    wall: str
     held_back: str = ""
     """The reason why the gate stays closed although there is no marker."""
     last_reset: ResetRecord | None = None
 
 
-def needs_publishing(
-    lease: dict[str, object] | None,
-    boot_id: str,
-    watchdog_status: WatchdogStatus,
-    wall: str,
-    held_back: str = "",
-) -> bool:
+def needs_publishing(lease: dict[str, object] | None, wanted: DesiredLease) -> bool:
     """True if the gate must publish this boot, possibly again.
 
     The report on the Lease must be replaced if it:
@@ -199,18 +195,17 @@ def needs_publishing(
       written while the current admission policy of these Leases was in force, and a policy can be replaced
       while a gate is closed: without another report both would wait for each other.
 
-    A report by an agent of this boot is left alone, because the agent knows more by now. `wall` is the time
-    in UTC, to the second.
+    A report by an agent of this boot is left alone, because the agent knows more by now.
     """
     found = _report_on(lease)
-    if found.get("bootID") != boot_id:
+    if found.get("bootID") != wanted.boot_id:
         return True
     if found.get("acknowledged"):
         return False
-    same = _promise(found.get("watchdog")) == _promise(_watchdog(watchdog_status))
+    same = _promise(found.get("watchdog")) == _promise(_watchdog(wanted.watchdog_status))
     asked = _asked_by(lease)
-    answered = found.get("answers") == asked and (asked is None or _minute_of(lease) == wall[:_MINUTE])
-    return not same or not answered or found.get("heldBack", "") != held_back
+    answered = found.get("answers") == asked and (asked is None or _minute_of(lease) == wanted.wall[:_MINUTE])
+    return not same or not answered or found.get("heldBack", "") != wanted.held_back
 
 
 def agent_has_published(lease: dict[str, object] | None, boot_id: str) -> bool:
@@ -247,18 +242,22 @@ def promises_less(lease: dict[str, object], boot_id: str, feed_lease: float, eff
             return "its Lease has a report without times"
 
 
-def new_lease(boot: Boot, wall: str) -> dict[str, object]:
-    """Return the Lease to create. `wall` is the time in UTC, to the second."""
-    metadata = {"name": boot.node, "namespace": AGENT_NAMESPACE, **_annotated(boot, 1, None)}
+def new_lease(wanted: DesiredLease, node_uid: str) -> dict[str, object]:
+    """Return the Lease to create."""
+    metadata = {
+        "name": wanted.node,
+        "namespace": AGENT_NAMESPACE,
+        **_annotated(wanted, node_uid, 1, None),
+    }
     return {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
         "metadata": metadata,
-        "spec": _spec(boot, wall),
+        "spec": _spec(wanted),
     }
 
 
-def renewed_lease(lease: dict[str, object], boot: Boot, wall: str) -> dict[str, object] | None:
+def renewed_lease(lease: dict[str, object], wanted: DesiredLease, node_uid: str) -> dict[str, object] | None:
     """Return a merge patch for exactly this version, or None if it has none. All other fields stay."""
     match lease.get("metadata"):
         case {"uid": str(uid), "resourceVersion": str(version)}:
@@ -266,30 +265,30 @@ def renewed_lease(lease: dict[str, object], boot: Boot, wall: str) -> dict[str, 
             following = number + 1 if isinstance(number, int) else 1
             only_if = {"uid": uid, "resourceVersion": version}
             return {
-                "metadata": {**only_if, **_annotated(boot, following, _asked_by(lease))},
-                "spec": _spec(boot, wall),
+                "metadata": {**only_if, **_annotated(wanted, node_uid, following, _asked_by(lease))},
+                "spec": _spec(wanted),
             }
         case _:
             return None
 
 
-def _annotated(boot: Boot, number: int, answers: int | None) -> dict[str, object]:
+def _annotated(wanted: DesiredLease, node_uid: str, number: int, answers: int | None) -> dict[str, object]:
     report = {
-        "nodeUID": boot.node_uid,
-        "bootID": boot.boot_id,
+        "nodeUID": node_uid,
+        "bootID": wanted.boot_id,
         # Numbers continue from boot to boot; the report guarantees nothing from before this one.
         "sequence": number,
         "acknowledged": 0,
         "steadySince": number,
-        "feedLease": boot.feed_lease,
+        "feedLease": wanted.feed_lease,
         "contactAge": CONTACT_AGE,
-        "watchdog": _watchdog(boot.watchdog_status),
+        "watchdog": _watchdog(wanted.watchdog_status),
         "peers": [[]],
         "bootGate": True,
-        "version": boot.version,
+        "version": wanted.version,
         **({} if answers is None else {"answers": answers}),
-        **({"heldBack": boot.held_back} if boot.held_back else {}),
-        **({"lastReset": _last_reset(boot.last_reset)} if boot.last_reset else {}),
+        **({"heldBack": wanted.held_back} if wanted.held_back else {}),
+        **({"lastReset": wanted.last_reset.report()} if wanted.last_reset else {}),
     }
     return {"annotations": {AGENT_REPORT: json.dumps(report, separators=(",", ":"))}}
 
@@ -304,14 +303,6 @@ def _watchdog(watchdog_status: WatchdogStatus) -> dict[str, object]:
     }
 
 
-def _last_reset(record: ResetRecord) -> dict[str, object]:
-    return {
-        "bootID": record.boot_id,
-        "condemned": record.state == FENCE_NOW,
-        "livedOn": record.lived_on / SECOND,
-    }
-
-
 def _promise(watchdog: object) -> object:
     """Return the watchdog if a release may rely on it. The reason why not may change without effect."""
     match watchdog:
@@ -321,12 +312,12 @@ def _promise(watchdog: object) -> object:
             return None
 
 
-def _spec(boot: Boot, wall: str) -> dict[str, object]:
+def _spec(wanted: DesiredLease) -> dict[str, object]:
     """For operators. Only a gate that answers a marker again relies on it."""
     return {
-        "holderIdentity": boot.node,
+        "holderIdentity": wanted.node,
         "leaseDurationSeconds": round(CONTACT_AGE),
-        "renewTime": wall + _PRECISE,
+        "renewTime": wanted.wall + _PRECISE,
     }
 
 
@@ -378,19 +369,6 @@ _OUR_KINDS = "/apis/nodemend.io"
 _READY = "/readyz"
 _OK, _CREATED, _FORBIDDEN, _NOT_FOUND, _CONFLICT = 200, 201, 403, 404, 409
 _TOO_MANY, _SERVER_ERROR = 429, 500
-
-
-class DesiredLease(SmallValue):
-    """The report to publish, and the node's Lease for it. `wall` is the time in UTC, to the second."""
-
-    node: str
-    boot_id: str
-    watchdog_status: WatchdogStatus
-    feed_lease: float
-    version: str
-    wall: str
-    held_back: str = ""
-    last_reset: ResetRecord | None = None
 
 
 class Publisher:
@@ -464,7 +442,7 @@ class Publisher:
         wanted = self._wanted
         if agent_has_published(lease, wanted.boot_id):
             return (exit_codes.TAKEN_OVER if looked == exit_codes.CLEAN else looked), ""
-        if not needs_publishing(lease, wanted.boot_id, wanted.watchdog_status, wanted.wall, wanted.held_back):
+        if not needs_publishing(lease, wanted):
             return looked, ""
         token = self._fetch_token()
         if isinstance(token, Token):
@@ -476,20 +454,10 @@ class Publisher:
 
     def _send(self, lease: dict[str, object] | None, token: Token) -> tuple[int, str] | None:
         wanted, ask = self._wanted, self._as_agent(token.text)
-        boot = Boot(
-            node=wanted.node,
-            node_uid=token.node_uid,
-            boot_id=wanted.boot_id,
-            watchdog_status=wanted.watchdog_status,
-            feed_lease=wanted.feed_lease,
-            version=wanted.version,
-            held_back=wanted.held_back,
-            last_reset=wanted.last_reset,
-        )
         if lease is None:
-            status, body = ask("POST", self._leases, new_lease(boot, wanted.wall))
+            status, body = ask("POST", self._leases, new_lease(wanted, token.node_uid))
         else:
-            status, body = ask("PATCH", self._lease, renewed_lease(lease, boot, wanted.wall))
+            status, body = ask("PATCH", self._lease, renewed_lease(lease, wanted, token.node_uid))
         if status == _CONFLICT:
             return None
         answer = evaluate_reply(_OK if status == _CREATED else status, body, wanted.node, wanted.boot_id)
@@ -563,25 +531,16 @@ def _check_marker(options: argparse.Namespace, boot_id: str) -> tuple[int, str]:
     status, body = Caller(options).ask("GET", path, None)
     answer = evaluate_reply(status, body, options.node, boot_id)
     if isinstance(answer, NoMarker) and options.status:
-        watchdog_status = evaluate_watchdog(
-            _read_facts(options.status), boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-        )
-        length = longest_lease(_read_facts(options.status), boot_id) or options.lease_length
+        facts = parse_status(read_or_empty(options.status))
+        watchdog_status = evaluate_watchdog(facts, boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME))
+        length = longest_lease(facts, boot_id) or options.lease_length
         if less := promises_less(json.loads(body), boot_id, length, watchdog_status.effective):
             return FAILED, less
     return exit_code_of(answer), answer.why if isinstance(answer, UnclearReply) else ""
 
 
-def _read_facts(path: str) -> dict[str, str]:
-    """Return the feeder's status; empty if the file does not exist."""
-    try:
-        return parse_status(read_beginning(path))
-    except OSError:
-        return {}
-
-
 def _publish(options: argparse.Namespace, boot_id: str) -> tuple[int, str]:
-    reported = _read_facts(options.publish)
+    reported = parse_status(read_or_empty(options.publish))
     tested = bool(options.tested) and read_tested(options.tested, boot_id, reported.get("driver", ""))
     wanted = DesiredLease(
         node=options.node,

@@ -31,6 +31,7 @@ from nodemend.agent.watchdog.records_io import (
     has_opened,
     read_beginning,
     read_gate_status,
+    read_or_empty,
     remove_gate_status,
     store_gate_status,
     write_record,
@@ -136,7 +137,9 @@ class _Waiting:
 def _evaluate(
     options: argparse.Namespace, boot_id: str, held_back: str, *, answered: bool
 ) -> tuple[int, GateOpen | GateClosed]:
-    feeder = evaluate_feeder(_status(options.status), boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME))
+    feeder = evaluate_feeder(
+        parse_status(read_or_empty(options.status)), boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    )
     asked = _asked(options, answered=answered)
     reported = ["--held-back", held_back] if held_back and not asked.by_person else []
     if options.last_reset:
@@ -155,17 +158,7 @@ def _asked(options: argparse.Namespace, *, answered: bool) -> GateOptions:
 
 
 def _command_line(path: str) -> str:
-    try:
-        return read_beginning(path).decode("ascii", "replace")
-    except OSError:
-        return ""
-
-
-def _status(path: str) -> dict[str, str]:
-    try:
-        return parse_status(read_beginning(path))
-    except OSError:
-        return {}
+    return read_or_empty(path).decode("ascii", "replace")
 
 
 def _run_check(check: list[str]) -> int:

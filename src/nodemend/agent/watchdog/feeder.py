@@ -27,7 +27,7 @@ from nodemend.protocol.feed_lease import (
     merge,
     renew,
 )
-from nodemend.protocol.watchdog_drivers import WatchdogClass, effective_time, evaluate_class, seconds_to_write
+from nodemend.protocol.watchdog_drivers import effective_time, evaluate_class, seconds_to_write
 
 # The rest is comments, because docstrings occupy locked memory.
 #
@@ -78,7 +78,7 @@ class Feeder:
         self._renewed_by_agent = False
         self._asking = False
         self._ask_again_at = 0
-        self._last_status: tuple[object, ...] = ()
+        self._last_status: w.FeederStatus | None = None
         self._notes_now = False
         self._tried_reboot = False
 
@@ -211,11 +211,10 @@ class Feeder:
         match event:
             case w.DeviceOpened(device):
                 self._device = device
-                closing_disarms = device.closing_disarms
                 self._class = evaluate_class(
                     device.identity,
                     self._rules.machine,
-                    closing_disarms=closing_disarms,
+                    closing_disarms=device.closing_disarms,
                     alarm_only=device.alarm_only,
                     may_sleep=self._rules.may_sleep,
                 )
@@ -289,11 +288,11 @@ class Feeder:
 
     def _tell(self) -> tuple[w.FeederCommand, ...]:
         """Publish the status if it changed. Only the feeder that holds the lock does."""
-        facts = self._facts()
-        if facts == self._last_status or isinstance(self._state, w.LockedOut):
+        status = self.status
+        if status == self._last_status or isinstance(self._state, w.LockedOut):
             return ()
-        self._last_status = facts
-        return (w.WriteStatus(w.FeederStatus(*facts)),)
+        self._last_status = status
+        return (w.WriteStatus(status),)
 
     def _asks_now(self, now: int) -> bool:
         every, length = self._rules.check_every, self._rules.lease_length
@@ -328,15 +327,7 @@ class Feeder:
 
     @property
     def status(self) -> w.FeederStatus:
-        return w.FeederStatus(*self._facts())
-
-    def _facts(
-        self,
-    ) -> tuple[
-        w.FeederState, str, FeedLease, bool, int, w.Device | None, WatchdogClass, int | None, int | None
-    ]:
-        """Return the fields of a status, which `_tell` compares with those published last."""
-        return (
+        return w.FeederStatus(
             self._state,
             self._why or self._refusal,
             self._lease,

@@ -20,6 +20,7 @@ from nodemend.agent.watchdog.records_io import (
     read_disarm_permission,
     read_gate_status,
     read_lease,
+    read_or_empty,
     remove_gate_status,
     write_record,
 )
@@ -426,10 +427,7 @@ def _given_before(path: str, boot_id: str) -> tuple[int | None, int | None]:
     W is published, and a machine that is cut off cannot publish another: with longer times it would outlive
     what the remediator relies on.
     """
-    try:
-        reported = parse_status(read_beginning(path))
-    except OSError:
-        return None, None
+    reported = parse_status(read_or_empty(path))
     written, effective = reported.get("written-seconds", ""), reported.get("effective", "")
     if reported.get("boot") != boot_id or not (is_number(written) and is_number(effective)):
         return None, None
@@ -440,10 +438,8 @@ def _may_sleep(arguments: Arguments) -> bool:
     """True if the kernel can suspend this machine and systemd may do so. False without --power-states."""
     if "power-states" not in arguments.paths:
         return False
-    try:
-        states = read_beginning(arguments.paths["power-states"])
-    except OSError:
-        return False  # A kernel that cannot sleep has no such file.
+    # A kernel that cannot sleep has no such file.
+    states = read_or_empty(arguments.paths["power-states"])
     try:
         masked = os.readlink(arguments.paths.get("sleep-target", "")) == os.devnull
     except OSError:

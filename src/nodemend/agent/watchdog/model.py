@@ -7,7 +7,7 @@ from nodemend.agent.watchdog.records import VERSION as RECORDS
 from nodemend.agent.watchdog.records import NoRecord, RefusedRecord, is_number
 from nodemend.protocol.feed_lease import FeedLease
 from nodemend.protocol.values import SmallValue
-from nodemend.protocol.watchdog_drivers import Drill, Hardware, Machine, Software, Unsupported, WatchdogClass
+from nodemend.protocol.watchdog_drivers import Drill, Machine, Unsupported, WatchdogClass
 
 
 class FeederRules(SmallValue):
@@ -46,37 +46,42 @@ class Device(SmallValue):
         return not self.magic_close and not self.nowayout
 
 
-# States.
+# States. `name` is for the log, `reported` for the status file.
 
 
 class LockedOut(SmallValue):
     """Another feeder holds the lock."""
 
     name = "LockedOut"
+    reported = "locked-out"
 
 
 class Waiting(SmallValue):
     """There is no lease yet. The device is closed, because opening it is a ping."""
 
     name = "Waiting"
+    reported = "waiting"
 
 
 class Armed(SmallValue):
     """The device is open and fed."""
 
     name = "Armed"
+    reported = "armed"
 
 
 class StoppedGracefully(SmallValue):
     """The device is open and fed regardless of the lease: the agent stopped gracefully."""
 
     name = "StoppedGracefully"
+    reported = "stood-down"
 
 
 class Starving(SmallValue):
     """The device is open and not fed. `permanent`: a whole reset time passed between two pings."""
 
     name = "Starving"
+    reported = "starving"
     since: int
     permanent: bool
 
@@ -85,12 +90,14 @@ class StoppedForFence(SmallValue):
     """This boot must end. The feeder never pings again."""
 
     name = "FenceRequested"
+    reported = "condemned"
 
 
 class Ended(SmallValue):
     """The feeder exited in order. `Status.why` states whether the device stays armed."""
 
     name = "Ended"
+    reported = "ended"
 
 
 FeederState = LockedOut | Waiting | Armed | StoppedGracefully | Starving | StoppedForFence | Ended
@@ -307,12 +314,12 @@ def format_status(status: FeederStatus, boot_id: str, lacking: list[str]) -> byt
     facts: dict[str, object] = {
         "boot": boot_id,
         "reads": RECORDS,
-        "state": _state(status.state),
+        "state": status.state.reported,
         "why": status.why,
         "lease-until": status.lease.until,
         "lease-length": status.lease_length,
         "lease-by": "agent" if status.renewed_by_agent else "feeder",
-        "class": _class(status.watchdog_class),
+        "class": status.watchdog_class.kind,
         "lacking": ",".join(lacking),
         "effective": status.effective,
         "last-ping": status.last_ping,
@@ -340,34 +347,6 @@ def parse_status(text: bytes) -> dict[str, str]:
     if kind != _KIND or not is_number(version) or int(version) < 1:
         return {}
     return {name: value for name, _, value in (line.partition(" ") for line in lines if line)}
-
-
-def _state(state: FeederState) -> str:
-    match state:
-        case LockedOut():
-            return "locked-out"
-        case Waiting():
-            return "waiting"
-        case Armed():
-            return "armed"
-        case StoppedGracefully():
-            return "stood-down"
-        case Starving():
-            return "starving"
-        case StoppedForFence():
-            return "condemned"
-        case Ended():
-            return "ended"
-
-
-def _class(found: WatchdogClass) -> str:
-    match found:
-        case Hardware():
-            return "hardware"
-        case Software():
-            return "software"
-        case Unsupported():
-            return "unsupported"
 
 
 def _yes(holds: bool) -> str:

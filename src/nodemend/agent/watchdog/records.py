@@ -194,5 +194,4 @@ def _why_nothing_rests_on_it(status: dict[str, str], boot_id: str, now: int) -> 
 
 def _number(status: dict[str, str], name: str) -> int | None:
     text = status.get(name, "")
-    is_number = text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER
-    return int(text) if is_number else None
+    return int(text) if is_number(text) else None

@@ -20,20 +20,22 @@ _GATE_STATUS_SUFFIX = ".gate"
 
 def read_lease(path: str) -> FeedLease | NoRecord | RefusedRecord:
     """Return the current content of the lease file."""
-    content = _read(path)
-    return parse_lease(content) if isinstance(content, bytes) else content
+    try:
+        return parse_lease(read_beginning(path))
+    except FileNotFoundError:
+        return NoRecord()
+    except OSError as error:
+        return RefusedRecord(str(error))
 
 
 def read_disarm_permission(path: str, boot_id: str) -> bool:
     """True if this boot has a permit to feed without a lease, and to disarm."""
-    content = _read(path)
-    return isinstance(content, bytes) and is_disarm_permission(content, boot_id)
+    return is_disarm_permission(read_or_empty(path), boot_id)
 
 
 def read_gate(path: str, boot_id: str) -> bool:
     """True if a boot gate guarded this boot."""
-    content = _read(path)
-    return isinstance(content, bytes) and is_gate(content, boot_id)
+    return is_gate(read_or_empty(path), boot_id)
 
 
 def store_gate_status(status: str, boot_id: str, gate_status: str) -> None:
@@ -43,8 +45,7 @@ def store_gate_status(status: str, boot_id: str, gate_status: str) -> None:
 
 def read_gate_status(status: str, boot_id: str) -> str:
     """Return the gate's state in this boot; empty if it has no state, or the state was removed."""
-    content = _read(f"{status}{_GATE_STATUS_SUFFIX}")
-    return parse_gate_status(content, boot_id) if isinstance(content, bytes) else ""
+    return parse_gate_status(read_or_empty(f"{status}{_GATE_STATUS_SUFFIX}"), boot_id)
 
 
 def remove_gate_status(status: str) -> None:
@@ -57,8 +58,7 @@ def remove_gate_status(status: str) -> None:
 
 def has_opened(path: str, boot_id: str) -> bool:
     """True if a boot gate let kubelet start in this boot, published or not."""
-    content = _read(path)
-    return isinstance(content, bytes) and tells_opening(content, boot_id)
+    return tells_opening(read_or_empty(path), boot_id)
 
 
 def read_beginning(path: str) -> bytes:
@@ -74,6 +74,14 @@ def read_beginning(path: str) -> bytes:
         os.close(descriptor)
 
 
+def read_or_empty(path: str) -> bytes:
+    """Return the same; empty if the file does not exist or cannot be read. No record is empty."""
+    try:
+        return read_beginning(path)
+    except OSError:
+        return b""
+
+
 def write_record(path: str, content: bytes) -> None:
     """Replace the file atomically. Raises OSError; the old file then stays."""
     beside = f"{path}.new"
@@ -83,12 +91,3 @@ def write_record(path: str, content: bytes) -> None:
     finally:
         os.close(descriptor)
     os.rename(beside, path)
-
-
-def _read(path: str) -> bytes | NoRecord | RefusedRecord:
-    try:
-        return read_beginning(path)
-    except FileNotFoundError:
-        return NoRecord()
-    except OSError as error:
-        return RefusedRecord(str(error))
