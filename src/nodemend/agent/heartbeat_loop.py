@@ -39,7 +39,6 @@ from nodemend.agent.heartbeat import (
 from nodemend.agent.state import AgentState, Names, names
 from nodemend.api.agent import UNSUPPORTED, AgentReport, PeerEntry, WatchdogReport
 from nodemend.kube.ports import Runtime, Task, Transport
-from nodemend.kube.request import Request
 from nodemend.protocol.peers import PeerReply
 from nodemend.records.agent_lease import (
     AgentLeaseResult,
@@ -265,17 +264,14 @@ class HeartbeatLoop:
         return commands
 
     async def _request(self, command: ReadLease | CreateLease | RenewLease) -> AgentLeaseResult:
-        request = self._worded(command)
-        return understand(await self.transport.send(request, command.deadline))
-
-    def _worded(self, command: ReadLease | CreateLease | RenewLease) -> Request:
         match command:
             case ReadLease():
-                return ask_lease(self.node)
+                request = ask_lease(self.node)
             case CreateLease(report):
-                return place_lease(self.node, report, self.runtime.wall())
+                request = place_lease(self.node, report, self.runtime.wall())
             case RenewLease(known, report):
-                return renew_lease(self.node, known, report, self.runtime.wall())
+                request = renew_lease(self.node, known, report, self.runtime.wall())
+        return understand(await self.transport.send(request, command.deadline))
 
     async def _ask(self, command: AskPeers) -> Commands:
         async with aclosing(self.peers.ask(command.peers, command.deadline)) as answers:

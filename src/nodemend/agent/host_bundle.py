@@ -138,17 +138,6 @@ def _read(path: str) -> bytes:
         return file.read()
 
 
-def main(words: list[str]) -> int:
-    given, host, node = words
-    for path in install(given, host, node):
-        sys.stderr.write(f"nodemend-host-install: wrote {path}\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
-
-
 _STAMP = "stamp"
 _START = """\
 import sys
@@ -209,3 +198,14 @@ def _content(path: str) -> str:
 def _write(path: str, text: str) -> None:
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def main(words: list[str]) -> int:
+    given, host, node = words
+    for path in install(given, host, node):
+        sys.stderr.write(f"nodemend-host-install: wrote {path}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

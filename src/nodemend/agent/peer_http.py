@@ -146,11 +146,24 @@ def server_tls(certificate: str, key: str, authority: str) -> ssl.SSLContext:
 
     It does not check the certificate's times: each user of a connection checks the trust in it.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context = _tls(ssl.PROTOCOL_TLS_SERVER, certificate, key, authority)
     context.verify_mode = ssl.CERT_REQUIRED
     # A client that resumes by a ticket shows no certificate, and its earlier one may have expired.
     context.num_tickets = 0
+    return context
+
+
+def client_tls(certificate: str, key: str, authority: str) -> ssl.SSLContext:
+    """Return a context for TLS 1.3 that trusts only this authority; each connection checks the name.
+
+    It does not check the certificate's times: each answer is judged by the trust in its certificate.
+    """
+    return _tls(ssl.PROTOCOL_TLS_CLIENT, certificate, key, authority)
+
+
+def _tls(side: int, certificate: str, key: str, authority: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(side)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.load_cert_chain(certificate, key)
     context.load_verify_locations(authority)
     context.verify_flags |= NO_CHECK_TIME
@@ -207,23 +220,17 @@ def node_shown(transport: asyncio.BaseTransport, believe: EvaluateCertificate) -
     return node_of(tuple(names))
 
 
+@dataclass(eq=False)
 class PeerConnection(asyncio.Protocol):
     """Forwards all calls to another protocol, and reports when the connection begins and ends."""
 
-    def __init__(
-        self,
-        greet: Callable[[], asyncio.Protocol],
-        believe: EvaluateCertificate,
-        begins: Callable[["PeerConnection", str], None],
-        over: Callable[["PeerConnection"], None],
-    ) -> None:
-        self._greet = greet
-        self._believe = believe
-        self._inner = asyncio.Protocol()
-        self._begins = begins
-        self._over = over
-        self._transport: asyncio.Transport | None = None
-        self.arrived = False
+    greet: Callable[[], asyncio.Protocol]
+    believe: EvaluateCertificate
+    begins: Callable[["PeerConnection", str], None]
+    over: Callable[["PeerConnection"], None]
+    arrived: bool = False
+    _inner: asyncio.Protocol = field(default_factory=asyncio.Protocol)
+    _transport: asyncio.Transport | None = None
 
     def end(self) -> None:
         """End at once: an orderly end would wait for an answer."""
@@ -231,21 +238,21 @@ class PeerConnection(asyncio.Protocol):
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        node = node_shown(transport, self._believe)
+        node = node_shown(transport, self.believe)
         self._transport = cast("asyncio.Transport", transport)
         if node is None:
             self.end()
             return
         self.arrived = True
-        self._inner = self._greet()
+        self._inner = self.greet()
         self._inner.connection_made(transport)
-        self._begins(self, node)
+        self.begins(self, node)
 
     def connection_lost(self, error: Exception | None) -> None:
         try:
             self._inner.connection_lost(error)
         finally:
-            self._over(self)
+            self.over(self)
 
     def data_received(self, data: bytes) -> None:
         self._inner.data_received(data)
@@ -264,19 +271,6 @@ _CONNECTIONS: Final = 16
 _CLIENT_KEEPALIVE: Final = 50.0
 """Seconds. Shorter than the server's, so that no request uses a connection which its server has just
 closed."""
-
-
-def client_tls(certificate: str, key: str, authority: str) -> ssl.SSLContext:
-    """Return a context for TLS 1.3 that trusts only this authority; each connection checks the name.
-
-    It does not check the certificate's times: each answer is judged by the trust in its certificate.
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_3
-    context.load_cert_chain(certificate, key)
-    context.load_verify_locations(authority)
-    context.verify_flags |= NO_CHECK_TIME
-    return context
 
 
 class _Reply(aiohttp.ClientResponse):
@@ -520,14 +514,14 @@ def _evict(displaced: "_NewConnection | PeerConnection | None") -> None:
         displaced.end()
 
 
+@dataclass(eq=False, slots=True)
 class _NewConnection:
     """A connection that has not proved its node yet, with its future protocol."""
 
-    def __init__(self, caller: socket.socket, source: str, guest: PeerConnection) -> None:
-        self.caller = caller
-        self.source = source
-        self.guest = guest
-        self.task: asyncio.Task[None] | None = None
+    caller: socket.socket
+    source: str
+    guest: PeerConnection
+    task: asyncio.Task[None] | None = None
 
     def end(self) -> None:
         if self.task is not None:
