@@ -315,10 +315,6 @@ class Files(Protocol):
         ...
 
 
-def report_nothing(_failure: str) -> None:
-    pass
-
-
 @dataclass(slots=True, kw_only=True)
 class CertificateLoop:
     """Keeps one node's certificate fresh. The client and server modules make TLS contexts from the files."""
@@ -328,7 +324,7 @@ class CertificateLoop:
     transport: Transport
     files: Files
     keys: KeyMaker
-    tell: Callable[[str], None] = report_nothing
+    tell: Callable[[str], None] = lambda _failure: None
     """Called once for each failure, and with an empty text at its end."""
     _asking: CertificateRequester = field(init=False)
     _name: str = field(init=False, default="")

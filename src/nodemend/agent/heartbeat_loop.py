@@ -271,6 +271,8 @@ class HeartbeatLoop:
                 request = place_lease(self.node, report, self.runtime.wall())
             case RenewLease(known, report):
                 request = renew_lease(self.node, known, report, self.runtime.wall())
+            case _:
+                assert_never(command)
         return understand(await self.transport.send(request, command.deadline))
 
     async def _ask(self, command: AskPeers) -> Commands:

@@ -200,18 +200,6 @@ def approve(request: CertificateSigningRequest, node: str) -> Request:
     )
 
 
-def deny(request: CertificateSigningRequest, objection: Objection) -> Request:
-    return _conditioned(request, "approval", condition_types.CSR_DENIED, objection)
-
-
-def fail(request: CertificateSigningRequest, objection: Objection) -> Request:
-    return _conditioned(request, "status", condition_types.CSR_FAILED, objection)
-
-
-def issue(request: CertificateSigningRequest, certificate: str) -> Request:
-    return _changed(request, "status", {"certificate": _encode(certificate.encode())})
-
-
 def _conditioned(request: CertificateSigningRequest, part: str, type_: str, why: Objection) -> Request:
     said = CertificateSigningRequestCondition(type=type_, status="True", reason=why.reason, message=why.words)
     return _changed(request, part, {"conditions": msgspec.to_builtins((*request.status.conditions, said))})
@@ -458,15 +446,16 @@ class RequestController:
             case Ignored() | AlreadyDecided():
                 return Done()
             case Deny(objection):
-                return await self._write(request, verdict, deny(request, objection))
+                change = _conditioned(request, "approval", condition_types.CSR_DENIED, objection)
             case Fail(objection):
-                return await self._write(request, verdict, fail(request, objection))
+                change = _conditioned(request, "status", condition_types.CSR_FAILED, objection)
             case Approve(node):
-                return await self._write(request, verdict, approve(request, node))
+                change = approve(request, node)
             case Issue():
                 return await self._issue(request, verdict)
             case _:
                 assert_never(verdict)
+        return await self._write(request, verdict, change)
 
     async def _issue(self, request: CertificateSigningRequest, verdict: Issue) -> Outcome:
         lent, content = self.care.signing_key(), decode(request)
@@ -475,7 +464,8 @@ class RequestController:
         pair, signs = lent
         window = window_of(verdict, self.reader.runtime.wall().timestamp(), signs.until)
         certificate = self.certificate_signer.certify(content, certified_name(verdict.node), window, pair)
-        return await self._write(request, verdict, issue(request, certificate))
+        change = _changed(request, "status", {"certificate": _encode(certificate.encode())})
+        return await self._write(request, verdict, change)
 
     async def _write(self, request: CertificateSigningRequest, verdict: Verdict, change: Request) -> Outcome:
         deadline = self.reader.runtime.monotonic() + WRITE_WITHIN

@@ -365,6 +365,7 @@ if TYPE_CHECKING:
 UNANSWERED = (OSError, ValueError, RecursionError, http.client.HTTPException)
 """Exceptions of a request without an answer, or without a readable one."""
 _TRIES = 4
+_LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{AGENT_NAMESPACE}/leases"
 _OUR_KINDS = "/apis/nodemend.io"
 _READY = "/readyz"
 _OK, _CREATED, _FORBIDDEN, _NOT_FOUND, _CONFLICT = 200, 201, 403, 404, 409
@@ -392,8 +393,7 @@ class Publisher:
         self._as_agent = as_agent
         self._name = urllib.parse.quote(wanted.node, safe="")
         self._node = f"/api/v1/nodes/{self._name}"
-        self._leases = f"/apis/coordination.k8s.io/v1/namespaces/{AGENT_NAMESPACE}/leases"
-        self._lease = f"{self._leases}/{self._name}"
+        self._lease = f"{_LEASES}/{self._name}"
         self._marked = exit_codes.FAILED
         """Exit code of the last read, for the case that only conflicts follow."""
 
@@ -455,7 +455,7 @@ class Publisher:
     def _send(self, lease: dict[str, object] | None, token: Token) -> tuple[int, str] | None:
         wanted, ask = self._wanted, self._as_agent(token.text)
         if lease is None:
-            status, body = ask("POST", self._leases, new_lease(wanted, token.node_uid))
+            status, body = ask("POST", _LEASES, new_lease(wanted, token.node_uid))
         else:
             status, body = ask("PATCH", self._lease, renewed_lease(lease, wanted, token.node_uid))
         if status == _CONFLICT:
@@ -527,8 +527,7 @@ def _check_marker(options: argparse.Namespace, boot_id: str) -> tuple[int, str]:
     # Without a resourceVersion the API server makes a quorum read of its store: the read starts after the
     # request was sent, regardless of the server that answers it.
     name = urllib.parse.quote(options.node, safe="")
-    path = f"/apis/coordination.k8s.io/v1/namespaces/{AGENT_NAMESPACE}/leases/{name}"
-    status, body = Caller(options).ask("GET", path, None)
+    status, body = Caller(options).ask("GET", f"{_LEASES}/{name}", None)
     answer = evaluate_reply(status, body, options.node, boot_id)
     if isinstance(answer, NoMarker) and options.status:
         facts = parse_status(read_or_empty(options.status))
