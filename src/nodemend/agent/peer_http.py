@@ -285,22 +285,18 @@ class _Reply(aiohttp.ClientResponse):
         return self
 
 
+@dataclass(slots=True)
 class TlsPeerClient:
     """Production implementation of the Peers port."""
 
-    def __init__(
-        self,
-        node_uid: str,
-        boot_id: str,
-        runtime: Runtime,
-        tls: Callable[[], ssl.SSLContext],
-        believe: EvaluateCertificate,
-    ) -> None:
-        self._node_uid = node_uid
-        self._boot_id = boot_id
-        self._runtime = runtime
-        self._tls = tls
-        self._believe = believe
+    node_uid: str
+    boot_id: str
+    runtime: Runtime
+    tls: Callable[[], ssl.SSLContext]
+    believe: EvaluateCertificate
+    _session: aiohttp.ClientSession = field(init=False)
+
+    def __post_init__(self) -> None:
         connector = aiohttp.TCPConnector(limit=_CONNECTIONS, keepalive_timeout=_CLIENT_KEEPALIVE)
         self._session = aiohttp.ClientSession(
             connector=connector,
@@ -318,7 +314,7 @@ class TlsPeerClient:
     async def ask(
         self, peers: tuple[PeerEntry, ...], deadline: float
     ) -> AsyncGenerator[tuple[str, PeerReply], None]:
-        within = deadline - self._runtime.monotonic()
+        within = deadline - self.runtime.monotonic()
         asking = [asyncio.create_task(self._ask_or_silent(peer, within)) for peer in peers]
         try:
             for reported in asyncio.as_completed(asking):
@@ -339,13 +335,13 @@ class TlsPeerClient:
         address = parse_address(peer.address)
         if address is None or not is_node_name(peer.name):
             return PeerReply.SILENT
-        question = PeerQuestion(nonce=secrets.token_hex(16), node_uid=self._node_uid, boot_id=self._boot_id)
+        question = PeerQuestion(nonce=secrets.token_hex(16), node_uid=self.node_uid, boot_id=self.boot_id)
         async with (
             asyncio.timeout(within),
             self._session.post(
                 URL.build(scheme="https", host=address.host, port=address.port, path=PATH),
                 data=msgspec.json.encode(question),
-                ssl=self._tls(),
+                ssl=self.tls(),
                 server_hostname=certified_name(peer.name),
                 allow_redirects=False,
             ) as reply,
@@ -353,7 +349,7 @@ class TlsPeerClient:
             if (reply.content_length or LONGEST + 1) > LONGEST:
                 return PeerReply.SILENT
             answer, shown = read_answer(await reply.read(), question), cast("_Reply", reply).shown
-            return answer if shown and self._believe(shown).admits(answer) else PeerReply.SILENT
+            return answer if shown and self.believe(shown).admits(answer) else PeerReply.SILENT
 
 
 _LEAST: Final = 64
@@ -410,24 +406,20 @@ _SWEPT_AFTER: Final = 32
 collector leaves hundreds of them."""
 
 
+@dataclass
 class PeerListener:
     """Serves one listening socket. `greet` returns the protocol of each accepted connection.
 
     `tls` is called for each connection, because certificates change.
     """
 
-    def __init__(
-        self,
-        listener: socket.socket,
-        tls: Callable[[], ssl.SSLContext],
-        greet: Callable[[], asyncio.Protocol],
-        believe: EvaluateCertificate,
-    ) -> None:
-        self.turned_away = 0
-        self._listener = listener
-        self._tls = tls
-        self._greet = greet
-        self._believe = believe
+    listener: socket.socket
+    tls: Callable[[], ssl.SSLContext]
+    greet: Callable[[], asyncio.Protocol]
+    believe: EvaluateCertificate
+    turned_away: int = 0
+
+    def __post_init__(self) -> None:
         self._from_one = PerPeerRateLimit(HANDSHAKES_FROM_ONE / 2, most=HANDSHAKES_FROM_ONE)
         self._from_all = Bucket(HANDSHAKES_A_SECOND, HANDSHAKES_A_SECOND, level=HANDSHAKES_A_SECOND, at=0.0)
         self._waiting: ConnectionSlots[_NewConnection] = ConnectionSlots(MOST_WAITING, MOST_WAITING_FROM_ONE)
@@ -441,11 +433,11 @@ class PeerListener:
     async def run(self) -> None:
         """Run until cancelled."""
         loop = asyncio.get_running_loop()
-        self._listener.setblocking(False)
+        self.listener.setblocking(False)
         try:
             while True:
                 try:
-                    caller, address = await loop.sock_accept(self._listener)
+                    caller, address = await loop.sock_accept(self.listener)
                 except OSError:
                     # Out of descriptors, or the client has already closed the connection.
                     await asyncio.sleep(_PAUSE_AFTER_ERROR)
@@ -457,7 +449,7 @@ class PeerListener:
 
     def _receive(self, caller: socket.socket, source: str) -> None:
         arrival = _NewConnection(
-            caller, source, PeerConnection(self._greet, self._believe, self._admit, self._inside.leave)
+            caller, source, PeerConnection(self.greet, self.believe, self._admit, self._inside.leave)
         )
         _evict(self._waiting.come(arrival, source))
         arrival.task = asyncio.get_running_loop().create_task(self._let_in(arrival))
@@ -484,7 +476,7 @@ class PeerListener:
         await asyncio.get_running_loop().connect_accepted_socket(
             lambda: arrival.guest,
             arrival.caller,
-            ssl=self._tls(),
+            ssl=self.tls(),
             ssl_handshake_timeout=_HANDSHAKE_WITHIN,
             ssl_shutdown_timeout=_GOODBYE_WITHIN,
         )

@@ -44,7 +44,7 @@ class ResetRecord(SmallValue):
         return max(0, self.alive_at - self.last_ping)
 
     def report(self) -> dict[str, object]:
-        """Return the record as it stands in the report on the node's Lease."""
+        """Return the record in the form of the report on the node's Lease."""
         return {
             "bootID": self.boot_id,
             "condemned": self.state == FENCE_NOW,
