@@ -163,7 +163,7 @@ CHECKER = "nodemend-checker"
 
 def build_checker(around: ProgramDependencies) -> Checker:
     log, metrics, now = around.log, around.metrics, around.runtime.monotonic
-    annotations = bool(around.settings.external_remediation_template)
+    annotations = around.settings.external_remediation_annotation
     duty = requirement_of_checker(SHIPPED, around.election.lease.namespace, annotations=annotations)
     checker = Checker(
         around.runtime,
@@ -218,11 +218,10 @@ def _duty(around: ProgramDependencies) -> MachineCheckingSettings:
         MachineHealthCheckRecorder(log, metrics, around.events.record),
         WorkloadClusterRecorder(log),
     )
-    connector = around.connector if around.settings.workload_clusters else None
     settings = around.settings
-    return MachineCheckingSettings(
-        observers, connector, settings.workload_kubeconfig_suffix, settings.external_remediation_template
-    )
+    connector = around.connector if settings.workload_clusters else None
+    template = settings.external_remediation_template if settings.external_remediation_annotation else ""
+    return MachineCheckingSettings(observers, connector, settings.workload_kubeconfig_suffix, template)
 
 
 def _run_checker(settings: ControllerSettings) -> int:

@@ -1,19 +1,22 @@
 """One setting: a flag and a variable of the same meaning, and the parser of its text.
 
-The sources of settings: flags win over variables, variables over defaults.
+A settings class has one field per setting. Flags win over variables, variables over defaults.
 """
 
 import difflib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Final, Generic, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, Generic, TypeVar, cast, dataclass_transform
 
 from nodemend.api.quantities import parse_duration
 
 T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
+S = TypeVar("S")
 
 PREFIX: Final = "NODEMEND_"
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -52,6 +55,21 @@ class Setting(Generic[T_co]):
         return self.name.replace("-", "_")
 
 
+def setting(parse: Callable[[str], T], default: str, help_: str) -> T:
+    """A field of a settings class. Its name gives the flag and the variable."""
+    return cast("T", field(metadata={"setting": (parse, default, help_)}))
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(setting,))
+def settings_class(kind: type[S]) -> type[S]:
+    return dataclass(frozen=True, slots=True, kw_only=True)(kind)
+
+
+def settings_of(kind: type[Any]) -> tuple[Setting[object], ...]:
+    """The settings of a settings class, in the order of its fields."""
+    return tuple(Setting(one.name.replace("_", "-"), *one.metadata["setting"]) for one in fields(kind))
+
+
 def parse_port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) <= _HIGHEST_PORT):
         raise ValueError(f"it must be a port, 0 to {_HIGHEST_PORT}; 0 is any free one")
@@ -86,6 +104,10 @@ def parse_name(text: str) -> str:
     return text
 
 
+def parse_switch(text: str) -> bool:
+    return choice_of(Switch)(text) is Switch.ON
+
+
 def choice_of(choices: type[E]) -> Callable[[str], E]:
     def parse(text: str) -> E:
         try:
@@ -96,10 +118,6 @@ def choice_of(choices: type[E]) -> Callable[[str], E]:
     return parse
 
 
-T = TypeVar("T")
-Settings = tuple[Setting[object], ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Address:
     """An address to listen on; an empty host is every address, port 0 any free one."""
@@ -108,34 +126,41 @@ class Address:
     port: int
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsSource:
-    """Flags by the settings' keys, and the environment."""
+def read_as(
+    kind: type[S],
+    flags: Mapping[str, str | None],
+    environment: Mapping[str, str],
+    defaults: Mapping[str, str] = MappingProxyType({}),
+) -> S:
+    """Read a settings class. `flags` and `defaults` are by the settings' keys; a flag may be absent or None.
 
-    flags: Mapping[str, str | None]
-    environment: Mapping[str, str]
-
-    def read(self, setting: Setting[T], default: str = "") -> T:
-        said, where = self.flags.get(setting.key), setting.flag
+    Raises SettingsError for invalid values and for an unknown NODEMEND_ variable: a misspelt setting must not
+    silently be the default.
+    """
+    settings = settings_of(kind)
+    _refuse_unknown(environment, settings)
+    values: dict[str, Any] = {}
+    for one in settings:
+        said, where = flags.get(one.key), one.flag
         if said is None:
-            said, where = self.environment.get(setting.variable), setting.variable
+            said, where = environment.get(one.variable), one.variable
         if said is None:
-            said, where = default or setting.default, f"the default of {setting.flag}"
+            said, where = defaults.get(one.key, one.default), f"the default of {one.flag}"
         try:
-            return setting.parse(said)
+            values[one.key] = one.parse(said)
         except ValueError as error:
             raise SettingsError(f"{where} is {said!r}: {error}.") from error
+    return kind(**values)
 
 
-def refuse_unknown(environment: Mapping[str, str], settings: Settings) -> None:
-    """Raises SettingsError for an unknown variable: a misspelt setting must not silently be the default."""
+def _refuse_unknown(environment: Mapping[str, str], settings: tuple[Setting[object], ...]) -> None:
     known = {setting.variable for setting in settings}
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known and not _names_a_service(name, environment):
             raise SettingsError(f"{name} is set, but there is no such setting.{_nearest(name, settings)}")
 
 
-def _nearest(variable: str, settings: Settings) -> str:
+def _nearest(variable: str, settings: tuple[Setting[object], ...]) -> str:
     # The prefix that all names share does not help to find the intended one.
     names = [setting.variable.removeprefix(PREFIX) for setting in settings]
     near = difflib.get_close_matches(variable.removeprefix(PREFIX), names, n=1)

@@ -20,7 +20,8 @@ SAID = {"NODEMEND_NODE_NAME": "n1", "NODEMEND_PEER_HOST": "fd00::1"}
 def test_a_node_and_its_address_are_all_that_must_be_said() -> None:
     assert read_agent_settings({}, SAID) == AgentSettings(
         node_name="n1",
-        peers=Address("fd00::1", 9771),
+        peer_host="fd00::1",
+        peer_port=9771,
         host_folder="/run/nodemend",
         state_folder="/run/nodemend/agent",
         certificates="/run/nodemend/agent/tls",
@@ -28,10 +29,18 @@ def test_a_node_and_its_address_are_all_that_must_be_said() -> None:
         account="/var/run/secrets/kubernetes.io/serviceaccount",
         boot_id="/proc/sys/kernel/random/boot_id",
         ride_through=0.0,
-        probes=Address("127.0.0.1", 9772),
+        probe_address="127.0.0.1",
+        probe_port=9772,
         log_level=LogLevel.INFO,
         log_form=LogForm.AUTO,
     )
+
+
+def test_a_host_and_a_port_are_one_address() -> None:
+    settings = read_agent_settings({}, SAID)
+
+    assert settings.peers == Address("fd00::1", 9771)
+    assert settings.probes == Address("127.0.0.1", 9772)
 
 
 @pytest.mark.parametrize(

@@ -19,19 +19,26 @@ def test_the_defaults_are_those_of_the_chart() -> None:
         context="",
         log_level=LogLevel.INFO,
         log_form=LogForm.AUTO,
-        probes=Address("", 8081),
-        metrics=Address("", 8080),
+        probe_address="",
+        probe_port=8081,
+        metrics_address="",
+        metrics_port=8080,
         machine_health_checks=False,
         workload_clusters=False,
         medik8s_leases="",
         workload_kubeconfig_suffix="kubeconfig",
-        external_remediation_template="",
+        external_remediation_annotation=False,
+        external_remediation_template="external-remediation",
         power_cycle=False,
         node_deletion=False,
         capm3_kinds=False,
         self_fencing=False,
-        lease=LeaseTiming(),
+        lease_duration=15.0,
+        renew_deadline=10.0,
+        retry_period=2.0,
+        request_timeout=3.0,
     )
+    assert read_settings({}, {}, "host-1").lease == LeaseTiming()
 
 
 def test_a_pod_knows_its_name_and_namespace() -> None:
