@@ -22,8 +22,8 @@ from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
 from nodemend.kube.controller import Outcome
 from nodemend.kube.credentials_io import LiveCredentials, find_connection
 from nodemend.kube.http_transport import HttpTransport
-from nodemend.kube.leader_election import LeaseAddress
 from nodemend.kube.leader_runner import ElectionSettings
+from nodemend.kube.lease import LeaseAddress
 
 
 def tell(**what: Any) -> None:

@@ -16,12 +16,11 @@ from nodemend.agent.peer_responder import PeerResponder, PeerResponderLoop
 from nodemend.agent.state import ActiveTerms, AgentIdentity, AgentState
 from nodemend.api.agent import AgentReport, LastReset, PeerEntry, WatchdogReport
 from nodemend.api.resources import NODE
+from nodemend.kube.lease import LeaseFound, LeaseMissing
 from nodemend.protocol.peers import PeerReply
 from nodemend.records.agent_lease import (
     AgentLease,
     AgentLeaseResult,
-    LeaseFound,
-    LeaseMissing,
     ask_lease,
     place_lease,
     renew_lease,
@@ -192,7 +191,7 @@ class FencedMachine:
         self,
         who: AgentIdentity,
         memory: AgentState,
-        known: LeaseFound | LeaseMissing,
+        known: LeaseFound[AgentLease] | LeaseMissing,
         transport: SimulatedTransport,
     ) -> AgentState:
         name, process = self.machine.name, self.process

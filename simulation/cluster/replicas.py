@@ -6,8 +6,8 @@ from typing import Any, Protocol
 from nodemend.guard.policy_proof import Admission
 from nodemend.health.manager import Checker, CheckerObservers
 from nodemend.health.node.controller import NodeRecorder
-from nodemend.kube.leader_election import LeaseAddress
 from nodemend.kube.leader_runner import ElectionSettings, Unobserved, WorkOverranError
+from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.remediation.manager import NO_POWERS, EnabledKinds, Remediator, RemediatorObservers
 from simulation.network import Endpoint, Fate, Link, LinkQuality

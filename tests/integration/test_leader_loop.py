@@ -6,8 +6,9 @@ import pytest
 
 from controlplane.run import ControlPlane
 from nodemend.kube.asyncio_runtime import run
-from nodemend.kube.leader_election import LeaseAddress, LeaseTiming
+from nodemend.kube.leader_election import LeaseTiming
 from nodemend.kube.leader_runner import ElectionSettings, Leadership, lead
+from nodemend.kube.lease import LeaseAddress
 from tests.integration.connected_client import Connected, connected
 
 pytest_plugins = ["controlplane.fixtures"]

@@ -9,12 +9,7 @@ from nodemend.api.resources import LEASE
 from nodemend.kube.asyncio_runtime import run
 from nodemend.kube.leader_election import (
     Holder,
-    LeaderRecordResult,
-    LeaseAddress,
     Record,
-    RecordFound,
-    RecordMissing,
-    RecordOutdated,
     ask_record,
     claim_record,
     place_record,
@@ -22,6 +17,7 @@ from nodemend.kube.leader_election import (
     renew_record,
     understand,
 )
+from nodemend.kube.lease import LeaseAddress, LeaseFound, LeaseMissing, LeaseOutdated, LeaseResult
 from nodemend.kube.request import Precondition, Request, delete
 from tests.integration.connected_client import Connected, connected
 
@@ -32,14 +28,14 @@ ADDRESS = LeaseAddress("checker", "default")
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-async def ask(here: Connected, request: Request) -> LeaderRecordResult:
+async def ask(here: Connected, request: Request) -> LeaseResult[Record]:
     return understand(await here.transport.send(request, here.soon()))
 
 
 async def found(here: Connected, request: Request) -> Record:
     news = await ask(here, request)
-    assert isinstance(news, RecordFound), news
-    return news.record
+    assert isinstance(news, LeaseFound), news
+    return news.lease
 
 
 def later(seconds: float) -> datetime:
@@ -56,10 +52,10 @@ async def remove(here: Connected, record: Record) -> None:
 def test_a_term_from_its_place_to_its_release(api_server: ControlPlane) -> None:
     async def main() -> None:
         async with connected(api_server) as here:
-            assert await ask(here, ask_record(ADDRESS)) == RecordMissing()
+            assert await ask(here, ask_record(ADDRESS)) == LeaseMissing()
             placed = await found(here, place_record(ADDRESS, 15, NOON))
             assert (placed.holder, placed.seconds) == ("", 15)
-            assert await ask(here, place_record(ADDRESS, 15, NOON)) == RecordOutdated()
+            assert await ask(here, place_record(ADDRESS, 15, NOON)) == LeaseOutdated()
             claimed = await found(here, claim_record(ADDRESS, placed, Holder("a", 15, 7), later(1)))
             assert (claimed.holder, claimed.transitions, claimed.uid) == ("a", 1, placed.uid)
             renewed = await found(here, renew_record(ADDRESS, claimed, Holder("a", 15, 7), later(2)))
@@ -81,7 +77,7 @@ def test_a_write_on_an_older_version_is_refused(api_server: ControlPlane) -> Non
                 renew_record(ADDRESS, placed, Holder("b", 15, 7), later(2)),
                 release_record(ADDRESS, placed, later(2)),
             ):
-                assert await ask(here, stale) == RecordOutdated()
+                assert await ask(here, stale) == LeaseOutdated()
 
     run(main())
 
@@ -94,9 +90,9 @@ def test_a_write_to_a_deleted_lease_does_not_bring_it_back(api_server: ControlPl
             await remove(here, claimed)
             assert (
                 await ask(here, renew_record(ADDRESS, claimed, Holder("a", 15, 7), later(2)))
-                == RecordMissing()
+                == LeaseMissing()
             )
-            assert await ask(here, ask_record(ADDRESS)) == RecordMissing()
+            assert await ask(here, ask_record(ADDRESS)) == LeaseMissing()
 
     run(main())
 
@@ -111,7 +107,7 @@ def test_a_lease_made_again_has_another_uid_and_a_higher_revision(api_server: Co
             assert second.uid != claimed.uid
             assert (
                 await ask(here, renew_record(ADDRESS, claimed, Holder("a", 15, 7), later(3)))
-                == RecordOutdated()
+                == LeaseOutdated()
             )
             again = await found(here, claim_record(ADDRESS, second, Holder("a", 15, 7), later(4)))
             assert again.revision > claimed.revision

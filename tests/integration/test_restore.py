@@ -27,8 +27,9 @@ from nodemend.api.agent import AgentReport, WatchdogReport
 from nodemend.api.resources import NODE
 from nodemend.api.well_known import AGENT_NAMESPACE, AGENT_REPORT
 from nodemend.kube.asyncio_runtime import run
-from nodemend.kube.leader_election import LeaseAddress, LeaseTiming
+from nodemend.kube.leader_election import LeaseTiming
 from nodemend.kube.leader_runner import ElectionSettings, Leadership, LeaderTransport, lead
+from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.outcome import ApiResponse, Reply, Unsent
 from nodemend.kube.request import Precondition, as_confirmed, merge_patch
 from nodemend.records.agent_lease import AgentLeaseResult, ask_lease, place_lease, renew_lease, understand

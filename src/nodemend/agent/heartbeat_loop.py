@@ -38,18 +38,10 @@ from nodemend.agent.heartbeat import (
 )
 from nodemend.agent.state import AgentState, Names, names
 from nodemend.api.agent import UNSUPPORTED, AgentReport, PeerEntry, WatchdogReport
+from nodemend.kube.lease import LeaseFailed, LeaseFound, LeaseMissing
 from nodemend.kube.ports import Runtime, Task, Transport
 from nodemend.protocol.peers import PeerReply
-from nodemend.records.agent_lease import (
-    AgentLeaseResult,
-    LeaseFailed,
-    LeaseFound,
-    LeaseMissing,
-    ask_lease,
-    place_lease,
-    renew_lease,
-    understand,
-)
+from nodemend.records.agent_lease import AgentLeaseResult, ask_lease, place_lease, renew_lease, understand
 from nodemend.telemetry.logging import Log
 
 SPREAD: Final = 0.4

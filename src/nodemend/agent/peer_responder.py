@@ -10,17 +10,10 @@ from itertools import count
 from typing import Final, assert_never
 
 from nodemend.agent.heartbeat import Heartbeat
+from nodemend.kube.lease import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
 from nodemend.kube.ports import Runtime, Signal, Task, Transport
 from nodemend.protocol.peers import PeerReply
-from nodemend.records.agent_lease import (
-    AgentLeaseResult,
-    LeaseFailed,
-    LeaseFound,
-    LeaseMissing,
-    LeaseOutdated,
-    ask_lease,
-    understand,
-)
+from nodemend.records.agent_lease import AgentLeaseResult, ask_lease, understand
 
 MOST_KNOWN: Final = 256
 """Maximum number of remembered callers. A node is a peer of about 15."""

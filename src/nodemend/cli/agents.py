@@ -22,9 +22,10 @@ from nodemend.api.upstream_types import Lease
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.listing import age_of
 from nodemend.cli.text import spell_seconds
+from nodemend.kube.lease import LeaseFound
 from nodemend.kube.request import Selection
 from nodemend.protocol.timing import CertificateStanding, evaluate_certificate
-from nodemend.records.agent_lease import LeaseFound, UnreadableReport, read_lease
+from nodemend.records.agent_lease import UnreadableReport, read_lease
 from nodemend.records.live_reads import project
 from nodemend.remediation.self_fencing.peer_assignment import SILENT_AFTER
 from nodemend.rules.request import matches

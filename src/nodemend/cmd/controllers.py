@@ -34,8 +34,8 @@ from nodemend.kube.credentials import CredentialsError
 from nodemend.kube.credentials_io import HttpConnector, LiveCredentials, expect_many_clusters, find_connection
 from nodemend.kube.events import EventRecorder
 from nodemend.kube.http_transport import HttpTransport
-from nodemend.kube.leader_election import LeaseAddress
 from nodemend.kube.leader_runner import ElectionSettings, WorkOverranError
+from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.ports import Connector, Runtime, Transport
 from nodemend.kube.tasks import run_together
 from nodemend.records.live_reads import active_pause

@@ -77,33 +77,26 @@ from datetime import datetime
 from typing import Final, assert_never
 
 from nodemend.api.meta import print_micro_time
-from nodemend.api.resources import LEASE
 from nodemend.api.upstream_types import Lease
 from nodemend.api.well_known import LEADER_MEMORY
-from nodemend.kube.outcome import (
-    ApiResponse,
-    Ok,
-    Reason,
-    Refused,
-    Reply,
-    Undecodable,
-    Unknown,
-    Unsent,
-    write_outcome,
+from nodemend.kube.lease import (
+    LeaseAddress,
+    LeaseFailed,
+    LeaseFound,
+    LeaseMissing,
+    LeaseOutdated,
+    LeaseResult,
+    create_lease,
+    get_lease,
+    patch_lease,
+    understand_lease,
 )
-from nodemend.kube.request import Precondition, Request, create, get, merge_patch
+from nodemend.kube.outcome import Reply
+from nodemend.kube.request import Precondition, Request
 
 FIELD_MANAGER: Final = "nodemend-elector"
 _MOST_TRANSITIONS: Final = 2**31 - 1
 _REVISION: Final = re.compile(r"[0-9]{1,19}", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseAddress:
-    """Name and namespace of the election's Lease."""
-
-    name: str
-    namespace: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,65 +135,18 @@ class Holder:
         return f"{self.remembers_from} {self.identity}"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordFound:
-    """The current record, from a read or from this process's own write."""
-
-    record: Record
-
-
-@dataclass(frozen=True, slots=True)
-class RecordMissing:
-    """There is no such Lease."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordOutdated:
-    """Another client wrote first: the known version is out of date."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordFailed:
-    """Any other outcome. If it was a write, it may have been applied."""
-
-    why: str
-    retry_after: float = 0.0
-
-
-LeaderRecordResult = RecordFound | RecordMissing | RecordOutdated | RecordFailed
-
-
-def understand(reply: Reply) -> LeaderRecordResult:
-    """The meaning of a reply about one Lease. Any reply that is not clearly understood is Failed."""
-    outcome = write_outcome(reply, Lease)
-    match outcome:
-        case Ok(lease):
-            return _read(lease)
-        case Refused(Reason.NOT_FOUND):
-            return RecordMissing()
-        case Refused(Reason.CONFLICT | Reason.ALREADY_EXISTS):
-            return RecordOutdated()
-        case Refused(_, message, retry_after):
-            return RecordFailed(message, retry_after or 0.0)
-        case Unsent(why) | Unknown(why) | Undecodable(why):
-            return RecordFailed(why, _asked_patience(reply))
-        case _:
-            assert_never(outcome)
+def understand(reply: Reply) -> LeaseResult[Record]:
+    return understand_lease(reply, _read)
 
 
 def ask_record(address: LeaseAddress) -> Request:
-    return get(LEASE, address.name, address.namespace)
+    return get_lease(address)
 
 
 def place_record(address: LeaseAddress, seconds: int, wall: datetime) -> Request:
     """Create the Lease without a holder, to be left alone for `seconds`."""
-    body = {
-        "apiVersion": LEASE.api_version,
-        "kind": LEASE.kind,
-        "metadata": {"name": address.name, "namespace": address.namespace},
-        "spec": {"holderIdentity": "", "leaseDurationSeconds": seconds, "renewTime": print_micro_time(wall)},
-    }
-    return create(LEASE, body, address.namespace, manager=FIELD_MANAGER)
+    spec = {"holderIdentity": "", "leaseDurationSeconds": seconds, "renewTime": print_micro_time(wall)}
+    return create_lease(address, {}, spec, manager=FIELD_MANAGER)
 
 
 def claim_record(address: LeaseAddress, record: Record, holder: Holder, wall: datetime) -> Request:
@@ -239,14 +185,9 @@ def release_record(address: LeaseAddress, record: Record, wall: datetime) -> Req
 def _patch(
     address: LeaseAddress, record: Record, spec: dict[str, object], memory: str | None = None
 ) -> Request:
-    return merge_patch(
-        LEASE,
-        address.name,
-        address.namespace,
-        change={"metadata": {"annotations": {LEADER_MEMORY: memory}}, "spec": spec},
-        only_if=Precondition(record.uid, record.version),
-        manager=FIELD_MANAGER,
-    )
+    change = {"metadata": {"annotations": {LEADER_MEMORY: memory}}, "spec": spec}
+    only_if = Precondition(record.uid, record.version)
+    return patch_lease(address, only_if, change, manager=FIELD_MANAGER)
 
 
 def _memory_of(lease: Lease) -> int:
@@ -257,16 +198,12 @@ def _memory_of(lease: Lease) -> int:
     return int(number) if _REVISION.fullmatch(number) else 0
 
 
-def _asked_patience(reply: Reply) -> float:
-    return (reply.retry_after or 0.0) if isinstance(reply, ApiResponse) else 0.0
-
-
-def _read(lease: Lease) -> LeaderRecordResult:
+def _read(lease: Lease) -> LeaseFound[Record] | LeaseFailed:
     uid, version = lease.metadata.uid, lease.metadata.resource_version
     if not uid or not (version.isascii() and version.isdigit()):
-        return RecordFailed(f"a Lease with uid {uid!r} and resourceVersion {version!r} gives no epoch")
+        return LeaseFailed(f"a Lease with uid {uid!r} and resourceVersion {version!r} gives no epoch")
     spec = lease.spec
-    return RecordFound(
+    return LeaseFound(
         Record(
             uid=uid,
             version=version,
@@ -445,7 +382,7 @@ class Resigned:
     """The work has ended permanently. May arrive at any time, also instead of the pending outcome."""
 
 
-ElectionEvent = CampaignStarted | LeaderRecordResult | WaitOver | WorkStopped | Resigned
+ElectionEvent = CampaignStarted | LeaseResult[Record] | WaitOver | WorkStopped | Resigned
 
 
 @dataclass(frozen=True, slots=True)
@@ -526,11 +463,11 @@ class LeaderLease:
 
     def _remember(self, event: ElectionEvent, now: float) -> bool:
         """Remember the Lease that was read. True if it shows an older version than before."""
-        if isinstance(event, RecordMissing):
+        if isinstance(event, LeaseMissing):
             self._memory = None
-        if not isinstance(event, RecordFound):
+        if not isinstance(event, LeaseFound):
             return False
-        record, memory = event.record, self._memory
+        record, memory = event.lease, self._memory
         went_back = memory is not None and memory.goes_back_to(record)
         if memory is None:
             self._memory = begin_memory(record, asked_at=self._asked_at, now=now)
@@ -545,16 +482,16 @@ class LeaderLease:
 
     def _campaign(self, event: ElectionEvent, now: float) -> ElectionCommand:
         match event:
-            case RecordFound(record):
+            case LeaseFound(record):
                 return self._consider(record, now)
-            case RecordMissing():
+            case LeaseMissing():
                 self._sighting = None
                 if isinstance(self._pending, Place):
                     return self._pause(now, "the namespace of the Lease is missing")
                 return Place(now + self._timing.request_timeout)
-            case RecordOutdated():
+            case LeaseOutdated():
                 return self._pause(now)
-            case RecordFailed(why, retry_after):
+            case LeaseFailed(why, retry_after):
                 return self._pause(now, why, retry_after)
             case CampaignStarted() | WaitOver() | WorkStopped():
                 return ReadLeaderLease(now + self._timing.request_timeout)
@@ -601,15 +538,15 @@ class LeaderLease:
         if now >= term.ends_at:
             return self._lose("not renewed in time")
         match event:
-            case RecordFound(record) if isinstance(self._pending, Renew):
+            case LeaseFound(record) if isinstance(self._pending, Renew):
                 return self._extend(term, record, now)
-            case RecordFound(record):
+            case LeaseFound(record):
                 return self._reassure(term, record, now)
-            case RecordMissing():
+            case LeaseMissing():
                 return self._lose("the Lease was deleted")
-            case RecordOutdated():
+            case LeaseOutdated():
                 return self._read_lease(term, now)
-            case RecordFailed(why, retry_after):
+            case LeaseFailed(why, retry_after):
                 return self._within(term, self._pause(now, why, retry_after))
             case WaitOver() if isinstance(self._pending, WaitFor) and self._pending.why:
                 return self._read_lease(term, now)
@@ -668,11 +605,11 @@ class LeaderLease:
     def _leave(self, event: ElectionEvent, now: float) -> ElectionCommand:
         """One read and one write at most: if they fail, the other candidates only wait longer."""
         if (
-            isinstance(event, RecordFound)
+            isinstance(event, LeaseFound)
             and isinstance(self._pending, ReadLeaderLease)
-            and event.record.holder == self._identity
+            and event.lease.holder == self._identity
         ):
-            return ReleaseLeadership(event.record, now + self._timing.request_timeout)
+            return ReleaseLeadership(event.lease, now + self._timing.request_timeout)
         return Leave()
 
     # Pacing.

@@ -10,7 +10,6 @@ from typing import Any, Final, Protocol, assert_never
 from nodemend.kube import leader_election as lease
 from nodemend.kube.leader_election import (
     Holder,
-    LeaseAddress,
     LeaseTiming,
     ask_record,
     claim_record,
@@ -19,6 +18,7 @@ from nodemend.kube.leader_election import (
     renew_record,
     understand,
 )
+from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.outcome import Reply, Unsent
 from nodemend.kube.ports import Runtime, Stream, Task, Transport
 from nodemend.kube.request import Request

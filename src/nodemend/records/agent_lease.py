@@ -2,29 +2,26 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, TypeVar, assert_never
+from typing import Final, TypeVar
 
 import msgspec
 
 from nodemend.api.agent import AgentReport, Marker, PeerProposal
 from nodemend.api.meta import print_micro_time
-from nodemend.api.resources import LEASE
 from nodemend.api.upstream_types import Lease
 from nodemend.api.well_known import AGENT_NAMESPACE, AGENT_REPORT, MARKER, PEER_PROPOSAL
-from nodemend.kube.outcome import (
-    DECODE_ERRORS,
-    Ok,
-    Reason,
-    Refused,
-    Reply,
-    Undecodable,
-    Unknown,
-    Unsent,
-    decoder_of,
-    unreadable_because,
-    write_outcome,
+from nodemend.kube.lease import (
+    LeaseAddress,
+    LeaseFailed,
+    LeaseFound,
+    LeaseResult,
+    create_lease,
+    get_lease,
+    patch_lease,
+    understand_lease,
 )
-from nodemend.kube.request import Precondition, Request, create, get, merge_patch
+from nodemend.kube.outcome import DECODE_ERRORS, Reply, decoder_of, unreadable_because
+from nodemend.kube.request import Precondition, Request
 
 AGENT: Final = "nodemend-agent"
 MANAGER: Final = "nodemend-remediator"
@@ -73,75 +70,25 @@ class AgentLease:
         return self.marker is None
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseFound:
-    """The current Lease, from a read or from this process's own write."""
-
-    lease: AgentLease
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseMissing:
-    """The Lease does not exist, and the server serves the kind."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseOutdated:
-    """Another client wrote first: the known version is out of date."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseFailed:
-    """Any other outcome. If it was a write, it may have been applied."""
-
-    why: str
-
-
-AgentLeaseResult = LeaseFound | LeaseMissing | LeaseOutdated | LeaseFailed
+AgentLeaseResult = LeaseResult[AgentLease]
 
 
 def understand(reply: Reply) -> AgentLeaseResult:
-    """The meaning of a reply about one Lease. Any reply that is not clearly understood is Failed."""
-    outcome = write_outcome(reply, Lease)
-    match outcome:
-        case Ok(lease):
-            return read_lease(lease)
-        case Refused(Reason.NOT_FOUND):
-            return LeaseMissing()
-        case Refused(Reason.CONFLICT | Reason.ALREADY_EXISTS):
-            return LeaseOutdated()
-        case Refused(_, message, _):
-            return LeaseFailed(message)
-        case Unsent(why) | Unknown(why) | Undecodable(why):
-            return LeaseFailed(why)
-        case _:
-            assert_never(outcome)
+    return understand_lease(reply, read_lease)
 
 
 def ask_lease(node: str) -> Request:
-    return get(LEASE, node, AGENT_NAMESPACE)
+    return get_lease(_address(node))
 
 
 def place_lease(node: str, report: AgentReport, wall: datetime) -> Request:
-    body = {
-        "apiVersion": LEASE.api_version,
-        "kind": LEASE.kind,
-        "metadata": {"name": node, "namespace": AGENT_NAMESPACE, "annotations": _reported(report)},
-        "spec": _spec(node, report, wall),
-    }
-    return create(LEASE, body, AGENT_NAMESPACE, manager=AGENT)
+    return create_lease(_address(node), _reported(report), _spec(node, report, wall), manager=AGENT)
 
 
 def renew_lease(node: str, known: AgentLease, report: AgentReport, wall: datetime) -> Request:
     """Renew exactly this version. Fields of other writers stay."""
-    return merge_patch(
-        LEASE,
-        node,
-        AGENT_NAMESPACE,
-        change={"metadata": {"annotations": _reported(report)}, "spec": _spec(node, report, wall)},
-        only_if=Precondition(known.uid, known.version),
-        manager=AGENT,
-    )
+    change = {"metadata": _reported(report), "spec": _spec(node, report, wall)}
+    return patch_lease(_address(node), Precondition(known.uid, known.version), change, manager=AGENT)
 
 
 def write_marker(node: str, known: Precondition, marker: Marker | None) -> Request:
@@ -155,13 +102,17 @@ def write_proposal(node: str, known: Precondition, proposal: PeerProposal) -> Re
     return _note(node, known, {PEER_PROPOSAL: msgspec.json.encode(proposal).decode()})
 
 
+def _address(node: str) -> LeaseAddress:
+    return LeaseAddress(node, AGENT_NAMESPACE)
+
+
 def _note(node: str, known: Precondition, annotations: dict[str, str | None]) -> Request:
     change = {"metadata": {"annotations": annotations}}
-    return merge_patch(LEASE, node, AGENT_NAMESPACE, change=change, only_if=known, manager=MANAGER)
+    return patch_lease(_address(node), known, change, manager=MANAGER)
 
 
-def _reported(report: AgentReport) -> dict[str, str]:
-    return {AGENT_REPORT: msgspec.json.encode(report).decode()}
+def _reported(report: AgentReport) -> dict[str, object]:
+    return {"annotations": {AGENT_REPORT: msgspec.json.encode(report).decode()}}
 
 
 def _spec(node: str, report: AgentReport, wall: datetime) -> dict[str, object]:
@@ -170,7 +121,7 @@ def _spec(node: str, report: AgentReport, wall: datetime) -> dict[str, object]:
     return {"holderIdentity": node, "leaseDurationSeconds": seconds, "renewTime": print_micro_time(wall)}
 
 
-def read_lease(lease: Lease) -> LeaseFound | LeaseFailed:
+def read_lease(lease: Lease) -> LeaseFound[AgentLease] | LeaseFailed:
     metadata = lease.metadata
     if not metadata.uid or not metadata.resource_version:
         return LeaseFailed("a Lease without a uid or a version")

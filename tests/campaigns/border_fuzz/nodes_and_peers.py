@@ -16,9 +16,10 @@ from nodemend.api.self_remediation import SelfRemediationSpec, SelfRemediationSt
 from nodemend.api.upstream_types import Lease
 from nodemend.api.value_forms import LARGEST_NUMBER, is_node_name, parse_address
 from nodemend.api.well_known import AGENT_REPORT, MARKER, PEER_PROPOSAL
+from nodemend.kube.lease import LeaseFailed, LeaseFound
 from nodemend.kube.request import Precondition
 from nodemend.protocol.peers import propose_peers
-from nodemend.records.agent_lease import LeaseFailed, LeaseFound, read_lease
+from nodemend.records.agent_lease import AgentLease, read_lease
 from nodemend.remediation.self_fencing.decide import proven_peers
 from nodemend.remediation.self_fencing.peer_assignment import AgentEntry, NodeIdentity, peer_candidate
 from nodemend.safety.time_proof import (
@@ -39,7 +40,7 @@ _LENIENT: Final = SelfRemediationSpec(accept=tuple(Weakness))
 _HONEST: Final = [f"worker-{number}" for number in range(1, 6)]
 
 
-def _noted(key: str, data: bytes) -> LeaseFound | None:
+def _noted(key: str, data: bytes) -> LeaseFound[AgentLease] | None:
     """The annotation as the API server stores it on a Lease: valid text."""
     text = data.decode("utf-8", "replace")
     metadata = ObjectMeta(uid="u", resource_version="7", annotations={key: text})

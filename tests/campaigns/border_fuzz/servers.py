@@ -13,7 +13,8 @@ from nodemend.cli.simulate.input import DocumentsError, read_documents
 from nodemend.kube.credentials import Connection, CredentialsError
 from nodemend.kube.http_transport import read_http_date, read_retry_after
 from nodemend.kube.kubeconfig import KubeconfigSource, choose, read_foreign_kubeconfig
-from nodemend.kube.leader_election import RecordFailed, understand
+from nodemend.kube.leader_election import understand
+from nodemend.kube.lease import LeaseFailed
 from nodemend.kube.outcome import LONGEST_MESSAGE, ApiResponse, Ok, read_outcome, read_status, write_outcome
 from nodemend.kube.reflector import (
     CloseStream,
@@ -136,7 +137,7 @@ def reply(data: bytes) -> str:
             wait = getattr(said, "retry_after", None)
             wants(wait is None or 0 <= wait <= _DAY, "a wait without end")
         news = understand(answer)
-        wants(not isinstance(news, RecordFailed) or 0 <= news.retry_after <= _DAY, "a patience without end")
+        wants(not isinstance(news, LeaseFailed) or 0 <= news.retry_after <= _DAY, "a patience without end")
     reported = read_status(data)
     wants(len(reported.message) <= LONGEST_MESSAGE, "a message without a bound")
     return "accepted" if any(outcomes) else "refused"

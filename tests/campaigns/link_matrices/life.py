@@ -31,16 +31,10 @@ from nodemend.agent.heartbeat import (
 )
 from nodemend.agent.state import AgentIdentity
 from nodemend.api.agent import HARDWARE, AgentReport, Marker, PeerEntry, PeerProposal, WatchdogReport
+from nodemend.kube.lease import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
 from nodemend.protocol.peers import PeerReply
 from nodemend.protocol.timing import OwnContact
-from nodemend.records.agent_lease import (
-    AgentLease,
-    AgentLeaseResult,
-    LeaseFailed,
-    LeaseFound,
-    LeaseMissing,
-    LeaseOutdated,
-)
+from nodemend.records.agent_lease import AgentLease, AgentLeaseResult
 
 BEGAN: Final = -20.0
 """A whole number of renewals before the cut, so that the last one is acknowledged just then."""
@@ -153,7 +147,7 @@ class _Living:
                     return LeaseOutdated()
                 return self._store(lease, report)
 
-    def _store(self, lease: AgentLease, report: AgentReport) -> LeaseFound:
+    def _store(self, lease: AgentLease, report: AgentReport) -> LeaseFound[AgentLease]:
         self.life.reports.append((self._now, report))
         self._lease = replace(lease, version=str(int(lease.version) + 1), report=report)
         return LeaseFound(self._lease)

@@ -10,8 +10,9 @@ from typing import Final
 from nodemend.agent.peer_responder import StatusQuestion, answer_for
 from nodemend.api.agent import AgentReport
 from nodemend.api.self_remediation import SelfRemediationSpec
+from nodemend.kube.lease import LeaseFailed, LeaseFound
 from nodemend.protocol.peers import PeerReply
-from nodemend.records.agent_lease import AgentLease, LeaseFailed, LeaseFound
+from nodemend.records.agent_lease import AgentLease
 from nodemend.safety.time_proof import (
     CLOCK_ERROR,
     DEFAULT_ASSUMPTIONS,

@@ -9,8 +9,9 @@ import msgspec
 from nodemend.api import well_known
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.resources import MANUAL_REMEDIATION
-from nodemend.kube.leader_election import LeaseAddress, LeaseTiming
+from nodemend.kube.leader_election import LeaseTiming
 from nodemend.kube.leader_runner import ElectionSettings, Leadership, LeaderTransport, WorkOverranError, lead
+from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.outcome import ApiResponse, Reply
 from nodemend.kube.ports import Stream, Transport
 from nodemend.kube.request import Precondition, Request, get, merge_patch

@@ -31,9 +31,10 @@ from nodemend.agent.heartbeat import (
 )
 from nodemend.agent.heartbeat_loop import SPREAD
 from nodemend.agent.state import ActiveTerms, AgentState
+from nodemend.kube.lease import LeaseFailed, LeaseFound, LeaseMissing
 from nodemend.protocol.feed_lease import FeedLease
 from nodemend.protocol.peers import CertificateTrust, PeerReply, evaluate_validity
-from nodemend.records.agent_lease import AgentLease, AgentLeaseResult, LeaseFailed, LeaseFound, LeaseMissing
+from nodemend.records.agent_lease import AgentLease, AgentLeaseResult
 from tests.simulation.self_fencing.fencing_cluster import BrokenError
 from tests.simulation.self_fencing.node_certificate import as_date
 from tests.simulation.self_fencing.time_line import Process

@@ -7,11 +7,11 @@ from functools import partial
 from typing import TypeVar
 
 from nodemend.agent.heartbeat import CreateLease, ReadLease, RenewLease
+from nodemend.kube.lease import LeaseFound
 from nodemend.kube.request import Request
 from nodemend.records.agent_lease import (
     AgentLease,
     AgentLeaseResult,
-    LeaseFound,
     ask_lease,
     place_lease,
     renew_lease,

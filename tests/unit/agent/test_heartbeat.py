@@ -24,8 +24,8 @@ from nodemend.agent.heartbeat import (
 )
 from nodemend.agent.state import ActiveTerms, AgentState, names
 from nodemend.api.agent import AgentReport, PeerEntry, PeerProposal, WatchdogReport
+from nodemend.kube.lease import LeaseFound, LeaseMissing, LeaseOutdated
 from nodemend.protocol.peers import PeerReply
-from nodemend.records.agent_lease import LeaseFound, LeaseMissing, LeaseOutdated
 from tests.unit.agent.watch_story import DOWN, ME, PEERS, Story, a_lease, marked, settled, silenced
 
 

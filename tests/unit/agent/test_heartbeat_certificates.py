@@ -22,7 +22,8 @@ from nodemend.agent.heartbeat import (
 )
 from nodemend.agent.state import ActiveTerms, AgentState
 from nodemend.api.agent import CertificateReport, Marker, PeerProposal
-from nodemend.records.agent_lease import AgentLease, LeaseFound, LeaseMissing, LeaseOutdated
+from nodemend.kube.lease import LeaseFound, LeaseMissing, LeaseOutdated
+from nodemend.records.agent_lease import AgentLease
 from tests.unit.agent.watch_story import DOWN, ME, PEERS, Story, a_lease, marked, settled
 
 NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)

@@ -11,15 +11,9 @@ from nodemend.agent.peer_responder import (
     answer_for,
 )
 from nodemend.api.agent import Marker
+from nodemend.kube.lease import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
 from nodemend.protocol.peers import PeerReply
-from nodemend.records.agent_lease import (
-    AgentLease,
-    AgentLeaseResult,
-    LeaseFailed,
-    LeaseFound,
-    LeaseMissing,
-    LeaseOutdated,
-)
+from nodemend.records.agent_lease import AgentLease, AgentLeaseResult
 
 CLEAN = LeaseFound(AgentLease(uid="l", version="1"))
 MARKED = LeaseFound(

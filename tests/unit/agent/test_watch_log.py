@@ -20,8 +20,9 @@ from nodemend.agent.heartbeat import (
 from nodemend.agent.heartbeat_loop import HeartbeatLog
 from nodemend.agent.state import ActiveTerms, AgentIdentity, AgentState
 from nodemend.api.agent import AgentReport, Marker, PeerEntry, WatchdogReport
+from nodemend.kube.lease import LeaseFailed, LeaseFound
 from nodemend.protocol.peers import PeerReply
-from nodemend.records.agent_lease import AgentLease, LeaseFailed, LeaseFound
+from nodemend.records.agent_lease import AgentLease
 
 HARDWARE = WatchdogReport(class_="hardware", driver="iTCO_wdt", effective=10.0)
 PEERS = tuple(PeerEntry(name=name, address=f"{name}:1") for name in ("a", "b", "c", "d"))

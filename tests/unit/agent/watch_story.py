@@ -16,8 +16,9 @@ from nodemend.agent.heartbeat import (
 )
 from nodemend.agent.state import ActiveTerms, AgentIdentity, AgentState
 from nodemend.api.agent import AgentReport, Marker, PeerEntry, PeerProposal, WatchdogReport
+from nodemend.kube.lease import LeaseFailed, LeaseFound
 from nodemend.protocol.timing import begin
-from nodemend.records.agent_lease import AgentLease, LeaseFailed, LeaseFound
+from nodemend.records.agent_lease import AgentLease
 
 ME = AgentIdentity(
     node_uid="uid-1", boot_id="boot-1", watchdog=WatchdogReport(class_="hardware", effective=10.0)

@@ -42,20 +42,14 @@ from nodemend.api.metal3_remediation import Metal3RemediationStatus, OffSighting
 from nodemend.api.self_remediation import MarkedLease, ProvenPeer, SelfRemediationStatus
 from nodemend.api.self_remediation import SelfRemediationPhase as SelfPhase
 from nodemend.api.upstream_types import BareMetalHost, Lease
-from nodemend.kube.leader_election import Holder, LeaseAddress, Record, renew_record
+from nodemend.kube.leader_election import Holder, Record, renew_record
+from nodemend.kube.lease import LeaseAddress, LeaseFound
 from nodemend.kube.outcome import decoder_of
 from nodemend.kube.request import Precondition, Request
 from nodemend.protocol.feed_lease import FeedLease, fence_now
 from nodemend.protocol.peers import PeerReply
 from nodemend.protocol.watchdog_drivers import Hardware, Unsupported
-from nodemend.records.agent_lease import (
-    AgentLease,
-    LeaseFound,
-    place_lease,
-    read_lease,
-    write_marker,
-    write_proposal,
-)
+from nodemend.records.agent_lease import AgentLease, place_lease, read_lease, write_marker, write_proposal
 from nodemend.remediation.metal3 import model as power
 from nodemend.remediation.metal3.controller import write_host
 from nodemend.remediation.metal3.host_lookup import host_facts

@@ -15,10 +15,6 @@ from nodemend.kube.leader_election import (
     Place,
     ReadLeaderLease,
     Record,
-    RecordFailed,
-    RecordFound,
-    RecordMissing,
-    RecordOutdated,
     ReleaseLeadership,
     Renew,
     Resigned,
@@ -27,6 +23,7 @@ from nodemend.kube.leader_election import (
     WaitOver,
     WorkStopped,
 )
+from nodemend.kube.lease import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
 
 TIMING = LeaseTiming()
 SPREAD = TIMING.retry_period * TIMING.retry_jitter
@@ -57,8 +54,8 @@ def leader(*, claimed_at: float = 100.0) -> LeaderLease:
     """Leads in epoch 50 by a claim sent at `claimed_at`, until `claimed_at` + 10."""
     machine = candidate()
     own_old = replace(OURS, version="45")
-    assert play(machine, (RecordFound(own_old), claimed_at)) == Claim(own_old, claimed_at + 3)
-    assert isinstance(machine.step(RecordFound(OURS), claimed_at + 0.1), WaitFor)
+    assert play(machine, (LeaseFound(own_old), claimed_at)) == Claim(own_old, claimed_at + 3)
+    assert isinstance(machine.step(LeaseFound(OURS), claimed_at + 0.1), WaitFor)
     assert machine.term is not None
     return machine
 
@@ -73,100 +70,100 @@ def test_it_looks_first() -> None:
 def test_a_lease_of_another_holder_is_left_alone_for_its_whole_duration() -> None:
     machine = candidate()
 
-    assert isinstance(machine.step(RecordFound(OTHERS), 1.0), WaitFor)
+    assert isinstance(machine.step(LeaseFound(OTHERS), 1.0), WaitFor)
     assert machine.step(WaitOver(), 15.9) == ReadLeaderLease(18.9)
-    assert machine.step(RecordFound(OTHERS), 15.99) == WaitFor(16.0)
+    assert machine.step(LeaseFound(OTHERS), 15.99) == WaitFor(16.0)
 
 
 def test_a_lease_known_unchanged_for_its_duration_is_claimed_in_that_version() -> None:
     machine = candidate()
 
-    command = play(machine, (RecordFound(OTHERS), 1.0), (WaitOver(), 16.0), (RecordFound(OTHERS), 16.0))
+    command = play(machine, (LeaseFound(OTHERS), 1.0), (WaitOver(), 16.0), (LeaseFound(OTHERS), 16.0))
 
     assert command == Claim(OTHERS, deadline=19.0)
 
 
 def test_counting_begins_again_with_every_change() -> None:
     machine = candidate()
-    play(machine, (RecordFound(OTHERS), 1.0), (WaitOver(), 15.0), (RecordFound(version(41, OTHERS)), 15.0))
+    play(machine, (LeaseFound(OTHERS), 1.0), (WaitOver(), 15.0), (LeaseFound(version(41, OTHERS)), 15.0))
 
-    assert isinstance(play(machine, (WaitOver(), 29.9), (RecordFound(version(41, OTHERS)), 29.9)), WaitFor)
-    assert isinstance(play(machine, (WaitOver(), 30.0), (RecordFound(version(41, OTHERS)), 30.0)), Claim)
+    assert isinstance(play(machine, (WaitOver(), 29.9), (LeaseFound(version(41, OTHERS)), 29.9)), WaitFor)
+    assert isinstance(play(machine, (WaitOver(), 30.0), (LeaseFound(version(41, OTHERS)), 30.0)), Claim)
 
 
 def test_a_version_seen_again_after_another_is_new() -> None:
     machine = candidate()
-    play(machine, (RecordFound(OTHERS), 1.0), (WaitOver(), 8.0), (RecordFound(version(41, OTHERS)), 8.0))
+    play(machine, (LeaseFound(OTHERS), 1.0), (WaitOver(), 8.0), (LeaseFound(version(41, OTHERS)), 8.0))
 
-    assert isinstance(play(machine, (WaitOver(), 16.5), (RecordFound(OTHERS), 16.5)), WaitFor)
+    assert isinstance(play(machine, (WaitOver(), 16.5), (LeaseFound(OTHERS), 16.5)), WaitFor)
 
 
 def test_the_same_version_under_another_uid_is_another_lease() -> None:
     machine = candidate()
-    play(machine, (RecordFound(OTHERS), 1.0), (WaitOver(), 16.0))
+    play(machine, (LeaseFound(OTHERS), 1.0), (WaitOver(), 16.0))
 
-    assert isinstance(machine.step(RecordFound(replace(OTHERS, uid="u2")), 16.0), WaitFor)
+    assert isinstance(machine.step(LeaseFound(replace(OTHERS, uid="u2")), 16.0), WaitFor)
 
 
 def test_a_holder_who_asks_for_longer_gets_longer() -> None:
     machine = candidate()
     patient = replace(OTHERS, seconds=40)
-    play(machine, (RecordFound(patient), 1.0))
+    play(machine, (LeaseFound(patient), 1.0))
 
-    assert isinstance(play(machine, (WaitOver(), 40.0), (RecordFound(patient), 40.0)), WaitFor)
-    assert isinstance(play(machine, (WaitOver(), 41.0), (RecordFound(patient), 41.0)), Claim)
+    assert isinstance(play(machine, (WaitOver(), 40.0), (LeaseFound(patient), 40.0)), WaitFor)
+    assert isinstance(play(machine, (WaitOver(), 41.0), (LeaseFound(patient), 41.0)), Claim)
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 14])
 def test_a_holder_who_asks_for_less_gets_our_duration(seconds: int) -> None:
     machine = candidate()
     hasty = replace(OTHERS, seconds=seconds)
-    play(machine, (RecordFound(hasty), 1.0))
+    play(machine, (LeaseFound(hasty), 1.0))
 
-    assert isinstance(play(machine, (WaitOver(), 15.9), (RecordFound(hasty), 15.9)), WaitFor)
+    assert isinstance(play(machine, (WaitOver(), 15.9), (LeaseFound(hasty), 15.9)), WaitFor)
 
 
 def test_a_released_lease_is_free_after_its_second() -> None:
     machine = candidate()
 
-    assert machine.step(RecordFound(RELEASED), 1.0) == WaitFor(2.0)
-    assert isinstance(play(machine, (WaitOver(), 2.0), (RecordFound(RELEASED), 2.0)), Claim)
+    assert machine.step(LeaseFound(RELEASED), 1.0) == WaitFor(2.0)
+    assert isinstance(play(machine, (WaitOver(), 2.0), (LeaseFound(RELEASED), 2.0)), Claim)
 
 
 def test_an_unheld_lease_without_a_duration_blocks_for_the_candidate_s_duration() -> None:
     machine = candidate()
     blank = replace(RELEASED, seconds=0)
-    play(machine, (RecordFound(blank), 1.0))
+    play(machine, (LeaseFound(blank), 1.0))
 
-    assert isinstance(play(machine, (WaitOver(), 15.9), (RecordFound(blank), 15.9)), WaitFor)
+    assert isinstance(play(machine, (WaitOver(), 15.9), (LeaseFound(blank), 15.9)), WaitFor)
 
 
 def test_an_absent_lease_is_placed_and_then_watched_for_the_full_time() -> None:
     machine = candidate()
     placed = replace(RELEASED, uid="u2", seconds=15)
 
-    assert machine.step(RecordMissing(), 1.0) == Place(deadline=4.0)
-    assert isinstance(machine.step(RecordFound(placed), 1.5), WaitFor)
-    assert isinstance(play(machine, (WaitOver(), 16.4), (RecordFound(placed), 16.4)), WaitFor)
-    assert isinstance(play(machine, (WaitOver(), 16.5), (RecordFound(placed), 16.5)), Claim)
+    assert machine.step(LeaseMissing(), 1.0) == Place(deadline=4.0)
+    assert isinstance(machine.step(LeaseFound(placed), 1.5), WaitFor)
+    assert isinstance(play(machine, (WaitOver(), 16.4), (LeaseFound(placed), 16.4)), WaitFor)
+    assert isinstance(play(machine, (WaitOver(), 16.5), (LeaseFound(placed), 16.5)), Claim)
 
 
 def test_the_candidate_waits_for_a_missing_namespace() -> None:
-    command = play(candidate(), (RecordMissing(), 1.0), (RecordMissing(), 1.1))
+    command = play(candidate(), (LeaseMissing(), 1.0), (LeaseMissing(), 1.1))
 
     assert isinstance(command, WaitFor)
     assert "namespace" in command.why
 
 
 def test_its_own_record_from_an_earlier_claim_is_claimed_at_once() -> None:
-    assert candidate().step(RecordFound(OURS), 1.0) == Claim(OURS, 4.0)
+    assert candidate().step(LeaseFound(OURS), 1.0) == Claim(OURS, 4.0)
 
 
 def test_a_claim_without_a_reply_is_verified_by_a_read() -> None:
     machine = candidate()
-    play(machine, (RecordFound(OTHERS), 1.0), (WaitOver(), 16.0), (RecordFound(OTHERS), 16.0))
+    play(machine, (LeaseFound(OTHERS), 1.0), (WaitOver(), 16.0), (LeaseFound(OTHERS), 16.0))
 
-    command = machine.step(RecordFailed("no answer"), 19.0)
+    command = machine.step(LeaseFailed("no answer"), 19.0)
 
     assert isinstance(command, WaitFor)
     assert machine.term is None
@@ -177,14 +174,14 @@ def test_a_claim_that_was_applied_without_a_reply_is_repeated_with_a_higher_epoc
     machine = candidate()
     play(
         machine,
-        (RecordFound(OTHERS), 1.0),
+        (LeaseFound(OTHERS), 1.0),
         (WaitOver(), 16.0),
-        (RecordFound(OTHERS), 16.0),
-        (RecordFailed("?"), 19.0),
+        (LeaseFound(OTHERS), 16.0),
+        (LeaseFailed("?"), 19.0),
     )
 
-    assert play(machine, (WaitOver(), 19.2), (RecordFound(OURS), 19.3)) == Claim(OURS, 22.3)
-    machine.step(RecordFound(version(51)), 19.4)
+    assert play(machine, (WaitOver(), 19.2), (LeaseFound(OURS), 19.3)) == Claim(OURS, 22.3)
+    machine.step(LeaseFound(version(51)), 19.4)
     assert machine.term is not None
     assert machine.term.epoch == 51
 
@@ -193,28 +190,28 @@ def test_a_claim_that_was_not_applied_is_repeated_without_a_new_wait() -> None:
     machine = candidate()
     play(
         machine,
-        (RecordFound(OTHERS), 1.0),
+        (LeaseFound(OTHERS), 1.0),
         (WaitOver(), 16.0),
-        (RecordFound(OTHERS), 16.0),
-        (RecordFailed("?"), 19.0),
+        (LeaseFound(OTHERS), 16.0),
+        (LeaseFailed("?"), 19.0),
     )
 
-    assert play(machine, (WaitOver(), 19.2), (RecordFound(OTHERS), 19.3)) == Claim(OTHERS, 22.3)
+    assert play(machine, (WaitOver(), 19.2), (LeaseFound(OTHERS), 19.3)) == Claim(OTHERS, 22.3)
 
 
 def test_a_claim_lost_to_another_starts_the_watch_again() -> None:
     machine = candidate()
-    play(machine, (RecordFound(OTHERS), 1.0), (WaitOver(), 16.0), (RecordFound(OTHERS), 16.0))
+    play(machine, (LeaseFound(OTHERS), 1.0), (WaitOver(), 16.0), (LeaseFound(OTHERS), 16.0))
 
-    assert isinstance(machine.step(RecordOutdated(), 16.1), WaitFor)
-    assert isinstance(play(machine, (WaitOver(), 18.0), (RecordFound(version(60, OTHERS)), 18.0)), WaitFor)
+    assert isinstance(machine.step(LeaseOutdated(), 16.1), WaitFor)
+    assert isinstance(play(machine, (WaitOver(), 18.0), (LeaseFound(version(60, OTHERS)), 18.0)), WaitFor)
 
 
 def test_a_claim_answered_after_its_time_is_not_a_term() -> None:
     machine = candidate()
-    play(machine, (RecordFound(replace(OURS, version="45")), 100.0))
+    play(machine, (LeaseFound(replace(OURS, version="45")), 100.0))
 
-    assert isinstance(machine.step(RecordFound(OURS), 110.0), WaitFor)
+    assert isinstance(machine.step(LeaseFound(OURS), 110.0), WaitFor)
     assert machine.term is None
 
 
@@ -224,20 +221,20 @@ def test_a_claim_answered_after_its_time_is_not_a_term() -> None:
 )
 def test_a_claim_answered_with_anything_but_our_own_new_write_is_no_term(strange: Record) -> None:
     machine = candidate()
-    play(machine, (RecordFound(replace(OURS, version="45")), 100.0))
+    play(machine, (LeaseFound(replace(OURS, version="45")), 100.0))
 
-    assert isinstance(machine.step(RecordFound(strange), 100.1), WaitFor)
+    assert isinstance(machine.step(LeaseFound(strange), 100.1), WaitFor)
     assert machine.term is None
 
 
 def test_a_busy_server_is_left_alone_for_as_long_as_it_asks() -> None:
-    command = candidate().step(RecordFailed("429", retry_after=30.0), 0.1)
+    command = candidate().step(LeaseFailed("429", retry_after=30.0), 0.1)
 
     assert command == WaitFor(30.1, SPREAD, "429")
 
 
 def test_failing_looks_are_a_retry_period_apart() -> None:
-    assert candidate().step(RecordFailed("connection refused"), 0.1) == WaitFor(
+    assert candidate().step(LeaseFailed("connection refused"), 0.1) == WaitFor(
         2.0, SPREAD, "connection refused"
     )
 
@@ -257,7 +254,7 @@ def test_a_renewal_counts_from_its_sending_and_keeps_the_epoch() -> None:
     machine = leader()
 
     assert machine.step(WaitOver(), 102.0) == Renew(OURS, deadline=105.0)
-    assert machine.step(RecordFound(version(51)), 104.9) == WaitFor(104.0, SPREAD)
+    assert machine.step(LeaseFound(version(51)), 104.9) == WaitFor(104.0, SPREAD)
     assert machine.term is not None
     assert (machine.term.epoch, machine.term.record.version, machine.term.ends_at) == (50, "51", 112.0)
 
@@ -270,17 +267,17 @@ def test_no_request_may_outlast_the_term() -> None:
 
 def test_a_renewal_without_an_answer_is_read_before_it_is_tried_again() -> None:
     machine = leader()
-    play(machine, (WaitOver(), 102.0), (RecordFailed("no answer"), 105.0))
+    play(machine, (WaitOver(), 102.0), (LeaseFailed("no answer"), 105.0))
 
     assert machine.step(WaitOver(), 105.1) == ReadLeaderLease(108.1)
-    assert machine.step(RecordFound(version(51)), 105.2) == Renew(version(51), 108.2)
+    assert machine.step(LeaseFound(version(51)), 105.2) == Renew(version(51), 108.2)
 
 
 def test_reading_that_a_renewal_was_applied_extends_nothing() -> None:
     machine = leader()
-    play(machine, (WaitOver(), 102.0), (RecordFailed("no answer"), 105.0), (WaitOver(), 105.1))
+    play(machine, (WaitOver(), 102.0), (LeaseFailed("no answer"), 105.0), (WaitOver(), 105.1))
 
-    machine.step(RecordFound(version(51)), 105.2)
+    machine.step(LeaseFound(version(51)), 105.2)
 
     assert machine.term is not None
     assert machine.term.ends_at == 110.0
@@ -288,11 +285,11 @@ def test_reading_that_a_renewal_was_applied_extends_nothing() -> None:
 
 def test_a_term_that_is_not_renewed_in_time_is_over() -> None:
     machine = leader()
-    play(machine, (WaitOver(), 102.0), (RecordFailed("no answer"), 105.0), (WaitOver(), 105.1))
+    play(machine, (WaitOver(), 102.0), (LeaseFailed("no answer"), 105.0), (WaitOver(), 105.1))
 
-    assert machine.step(RecordFailed("no answer"), 108.1) == WaitFor(108.1, SPREAD, "no answer")
+    assert machine.step(LeaseFailed("no answer"), 108.1) == WaitFor(108.1, SPREAD, "no answer")
     assert machine.step(WaitOver(), 108.5) == ReadLeaderLease(110.0)
-    assert machine.step(RecordFailed("no answer"), 110.0) == StopWork("not renewed in time")
+    assert machine.step(LeaseFailed("no answer"), 110.0) == StopWork("not renewed in time")
     assert machine.term is None
 
 
@@ -300,20 +297,20 @@ def test_waits_of_a_leader_end_with_the_term() -> None:
     machine = leader()
     play(machine, (WaitOver(), 109.5))
 
-    assert machine.step(RecordFailed("429", retry_after=60.0), 109.6) == WaitFor(110.0, 0.0, "429")
+    assert machine.step(LeaseFailed("429", retry_after=60.0), 109.6) == WaitFor(110.0, 0.0, "429")
 
 
 def test_an_answer_that_is_read_too_late_saves_nothing() -> None:
     machine = leader()
     machine.step(WaitOver(), 109.0)
 
-    assert machine.step(RecordFound(version(51)), 110.0) == StopWork("not renewed in time")
+    assert machine.step(LeaseFound(version(51)), 110.0) == StopWork("not renewed in time")
 
 
 def test_a_deleted_lease_ends_the_term_at_once() -> None:
     machine = leader()
 
-    assert play(machine, (WaitOver(), 102.0), (RecordMissing(), 102.1)) == StopWork("the Lease was deleted")
+    assert play(machine, (WaitOver(), 102.0), (LeaseMissing(), 102.1)) == StopWork("the Lease was deleted")
     assert machine.term is None
 
 
@@ -321,27 +318,27 @@ def test_a_deleted_lease_ends_the_term_at_once() -> None:
 def test_a_lease_in_other_hands_ends_the_term_at_once(taken: Record) -> None:
     machine = leader()
 
-    command = play(machine, (WaitOver(), 102.0), (RecordOutdated(), 102.1), (RecordFound(taken), 102.2))
+    command = play(machine, (WaitOver(), 102.0), (LeaseOutdated(), 102.1), (LeaseFound(taken), 102.2))
 
     assert isinstance(command, StopWork)
     assert machine.term is None
 
 
 def test_a_refused_renewal_is_looked_into_at_once() -> None:
-    assert play(leader(), (WaitOver(), 102.0), (RecordOutdated(), 102.1)) == ReadLeaderLease(105.1)
+    assert play(leader(), (WaitOver(), 102.0), (LeaseOutdated(), 102.1)) == ReadLeaderLease(105.1)
 
 
 def test_a_lease_edited_by_others_but_still_held_is_renewed_in_its_new_version() -> None:
     machine = leader()
-    play(machine, (WaitOver(), 102.0), (RecordOutdated(), 102.1))
+    play(machine, (WaitOver(), 102.0), (LeaseOutdated(), 102.1))
 
-    assert machine.step(RecordFound(version(55)), 102.2) == WaitFor(104.0)
+    assert machine.step(LeaseFound(version(55)), 102.2) == WaitFor(104.0)
     assert machine.step(WaitOver(), 104.0) == Renew(version(55), 107.0)
 
 
 def test_a_renewal_that_changed_nothing_does_not_count() -> None:
     machine = leader()
-    play(machine, (WaitOver(), 102.0), (RecordFound(OURS), 102.1))
+    play(machine, (WaitOver(), 102.0), (LeaseFound(OURS), 102.1))
 
     assert machine.term is not None
     assert machine.term.ends_at == 110.0
@@ -349,11 +346,11 @@ def test_a_renewal_that_changed_nothing_does_not_count() -> None:
 
 def test_after_the_work_has_stopped_it_campaigns_again_with_a_higher_epoch() -> None:
     machine = leader()
-    play(machine, (WaitOver(), 109.0), (RecordFailed("no answer"), 110.0))
+    play(machine, (WaitOver(), 109.0), (LeaseFailed("no answer"), 110.0))
 
     assert machine.step(WorkStopped(), 110.5) == ReadLeaderLease(113.5)
-    assert machine.step(RecordFound(OURS), 110.6) == Claim(OURS, 113.6)
-    machine.step(RecordFound(version(70)), 110.7)
+    assert machine.step(LeaseFound(OURS), 110.6) == Claim(OURS, 113.6)
+    machine.step(LeaseFound(version(70)), 110.7)
     assert machine.term is not None
     assert machine.term.epoch == 70
 
@@ -367,12 +364,12 @@ def test_a_leader_whose_lease_went_back_loses_its_term_though_it_is_still_named(
     play(
         machine,
         (WaitOver(), 102.0),
-        (RecordFound(version(55)), 102.1),
+        (LeaseFound(version(55)), 102.1),
         (WaitOver(), 104.0),
-        (RecordOutdated(), 104.1),
+        (LeaseOutdated(), 104.1),
     )
 
-    stopped = machine.step(RecordFound(version(48)), 104.2)
+    stopped = machine.step(LeaseFound(version(48)), 104.2)
 
     assert isinstance(stopped, StopWork)
     assert "etcd was restored" in stopped.why
@@ -383,13 +380,13 @@ def test_a_leader_whose_lease_went_back_loses_its_term_though_it_is_still_named(
 def test_a_restored_record_with_its_own_name_is_watched_like_any_other() -> None:
     """Another process may have led since, and may not know yet that its claim is lost."""
     machine = candidate()
-    play(machine, (RecordFound(replace(OTHERS, version="60")), 1.0), (WaitOver(), 3.0))
+    play(machine, (LeaseFound(replace(OTHERS, version="60")), 1.0), (WaitOver(), 3.0))
 
-    assert isinstance(machine.step(RecordFound(OURS), 3.1), WaitFor)
-    assert isinstance(play(machine, (WaitOver(), 5.0), (RecordFound(OURS), 5.1)), WaitFor)
-    claimed = play(machine, (WaitOver(), 18.2), (RecordFound(OURS), 18.3))
+    assert isinstance(machine.step(LeaseFound(OURS), 3.1), WaitFor)
+    assert isinstance(play(machine, (WaitOver(), 5.0), (LeaseFound(OURS), 5.1)), WaitFor)
+    claimed = play(machine, (WaitOver(), 18.2), (LeaseFound(OURS), 18.3))
     assert claimed == Claim(OURS, 21.3)
-    machine.step(RecordFound(version(61)), 18.4)
+    machine.step(LeaseFound(version(61)), 18.4)
     assert machine.term is not None
     assert (machine.term.epoch, machine.term.remembers_from, machine.term.remembers_since) == (61, 50, 3.1)
 
@@ -411,13 +408,13 @@ def test_a_term_knows_from_where_on_its_process_has_watched(
     command: ElectionCommand = Leave()
     for number, at in observations:
         machine.step(WaitOver(), at)
-        command = machine.step(RecordFound(replace(OTHERS, version=str(number))), at)
+        command = machine.step(LeaseFound(replace(OTHERS, version=str(number))), at)
     while not isinstance(command, Claim):
         at += 5.0
         machine.step(WaitOver(), at)
-        command = machine.step(RecordFound(replace(OTHERS, version="40")), at)
+        command = machine.step(LeaseFound(replace(OTHERS, version="40")), at)
 
-    machine.step(RecordFound(version(70)), at + 0.1)
+    machine.step(LeaseFound(version(70)), at + 0.1)
 
     assert machine.term is not None
     assert machine.term.remembers_from == remembers_from
@@ -431,12 +428,12 @@ def remembered_after(*observations: Record) -> int:
     for record in observations:
         at += 2.0
         machine.step(WaitOver(), at)
-        command = machine.step(RecordFound(record), at)
+        command = machine.step(LeaseFound(record), at)
     while not isinstance(command, Claim):
         at += 5.0
         machine.step(WaitOver(), at)
-        command = machine.step(RecordFound(observations[-1]), at)
-    machine.step(RecordFound(version(90)), at + 0.1)
+        command = machine.step(LeaseFound(observations[-1]), at)
+    machine.step(LeaseFound(version(90)), at + 0.1)
     assert machine.term is not None
     return machine.term.remembers_from
 
@@ -480,11 +477,11 @@ def test_a_leaving_leader_reads_the_lease_before_it_releases_it() -> None:
 
     assert machine.step(Resigned(), 102.1) == ReadLeaderLease(105.1)
     assert machine.term is None
-    assert machine.step(RecordFound(version(51)), 102.2) == ReleaseLeadership(version(51), 105.2)
-    assert machine.step(RecordFound(version(52)), 102.3) == Leave()
+    assert machine.step(LeaseFound(version(51)), 102.2) == ReleaseLeadership(version(51), 105.2)
+    assert machine.step(LeaseFound(version(52)), 102.3) == Leave()
 
 
-@pytest.mark.parametrize("seen", [RecordFound(OTHERS), RecordMissing(), RecordFailed("no answer")])
+@pytest.mark.parametrize("seen", [LeaseFound(OTHERS), LeaseMissing(), LeaseFailed("no answer")])
 def test_a_leaving_leader_leaves_a_lease_of_another_holder_alone(seen: ElectionEvent) -> None:
     assert play(leader(), (Resigned(), 102.0), (seen, 102.1)) == Leave()
 
@@ -492,9 +489,7 @@ def test_a_leaving_leader_leaves_a_lease_of_another_holder_alone(seen: ElectionE
 def test_a_release_that_fails_is_left_to_time() -> None:
     machine = leader()
 
-    assert (
-        play(machine, (Resigned(), 102.0), (RecordFound(OURS), 102.1), (RecordOutdated(), 102.2)) == Leave()
-    )
+    assert play(machine, (Resigned(), 102.0), (LeaseFound(OURS), 102.1), (LeaseOutdated(), 102.2)) == Leave()
 
 
 def test_a_candidate_without_an_identity_is_refused() -> None:

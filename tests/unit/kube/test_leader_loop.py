@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from nodemend.kube.leader_election import LeaseAddress
 from nodemend.kube.leader_runner import ElectionSettings, Leadership, Work, WorkOverranError, lead
+from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Method, Request
 from simulation.network import Link, LinkQuality, ServedWatch

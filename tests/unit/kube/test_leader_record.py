@@ -9,12 +9,7 @@ import pytest
 from nodemend.api.well_known import LEADER_MEMORY
 from nodemend.kube.leader_election import (
     Holder,
-    LeaseAddress,
     Record,
-    RecordFailed,
-    RecordFound,
-    RecordMissing,
-    RecordOutdated,
     ask_record,
     claim_record,
     place_record,
@@ -22,6 +17,7 @@ from nodemend.kube.leader_election import (
     renew_record,
     understand,
 )
+from nodemend.kube.lease import LeaseAddress, LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
 from nodemend.kube.outcome import ApiResponse, Reply, Unanswered, Unsent
 from nodemend.kube.request import Content, Method, Request
 
@@ -46,24 +42,24 @@ def lease(**spec: object) -> bytes:
 def test_a_held_lease_is_found() -> None:
     held = lease(holderIdentity="old", leaseDurationSeconds=15, leaseTransitions=6, strategy="Other")
 
-    assert understand(ApiResponse(200, held)) == RecordFound(HELD)
+    assert understand(ApiResponse(200, held)) == LeaseFound(HELD)
 
 
 def test_an_empty_lease_has_no_holder() -> None:
-    assert understand(ApiResponse(201, lease())) == RecordFound(Record("u1", "41", "", 0, 0))
+    assert understand(ApiResponse(201, lease())) == LeaseFound(Record("u1", "41", "", 0, 0))
 
 
 @pytest.mark.parametrize(
     ("reply", "news"),
     [
-        (ApiResponse(404, b""), RecordMissing()),
-        (ApiResponse(409, b""), RecordOutdated()),
-        (ApiResponse(500, b""), RecordFailed("the server answered 500: ")),
-        (ApiResponse(503, b"", retry_after=2.0), RecordFailed("the server answered 503: ", 2.0)),
-        (ApiResponse(403, b'{"message": "may not"}'), RecordFailed("may not")),
-        (ApiResponse(429, b"", retry_after=7.0), RecordFailed("the server answered 429", 7.0)),
-        (Unsent("refused"), RecordFailed("refused")),
-        (Unanswered("no answer"), RecordFailed("no answer")),
+        (ApiResponse(404, b""), LeaseMissing()),
+        (ApiResponse(409, b""), LeaseOutdated()),
+        (ApiResponse(500, b""), LeaseFailed("the server answered 500: ")),
+        (ApiResponse(503, b"", retry_after=2.0), LeaseFailed("the server answered 503: ", 2.0)),
+        (ApiResponse(403, b'{"message": "may not"}'), LeaseFailed("may not")),
+        (ApiResponse(429, b"", retry_after=7.0), LeaseFailed("the server answered 429", 7.0)),
+        (Unsent("refused"), LeaseFailed("refused")),
+        (Unanswered("no answer"), LeaseFailed("no answer")),
     ],
 )
 def test_every_other_reply_has_one_meaning(reply: Reply, news: object) -> None:
@@ -81,7 +77,7 @@ def test_every_other_reply_has_one_meaning(reply: Reply, news: object) -> None:
     ],
 )
 def test_a_lease_without_a_numbered_version_gives_no_epoch(unreadable: bytes) -> None:
-    assert isinstance(understand(ApiResponse(200, unreadable)), RecordFailed)
+    assert isinstance(understand(ApiResponse(200, unreadable)), LeaseFailed)
 
 
 def test_reading_asks_the_store_and_not_a_cache() -> None:
@@ -122,8 +118,8 @@ def test_a_holder_says_from_where_on_it_remembers(write: Callable[..., Request])
     assert annotations == {LEADER_MEMORY: "7 new"}
     written = {"metadata": {"uid": "u1", "resourceVersion": "41", "annotations": annotations}}
     found = understand(ApiResponse(200, msgspec.json.encode({**written, "spec": {"holderIdentity": "new"}})))
-    assert isinstance(found, RecordFound)
-    assert found.record.remembers_from == 7
+    assert isinstance(found, LeaseFound)
+    assert found.lease.remembers_from == 7
 
 
 def test_who_releases_says_no_more() -> None:
@@ -140,8 +136,8 @@ def test_a_memory_that_is_not_the_holders_or_not_a_revision_says_nothing(memory:
         ApiResponse(200, msgspec.json.encode({"metadata": metadata, "spec": {"holderIdentity": "old"}}))
     )
 
-    assert isinstance(found, RecordFound)
-    assert found.record.remembers_from == 0
+    assert isinstance(found, LeaseFound)
+    assert found.lease.remembers_from == 0
 
 
 def test_a_claim_raises_the_transitions() -> None:

@@ -9,14 +9,11 @@ import pytest
 
 from nodemend.api.agent import AgentReport, Marker, PeerEntry, PeerProposal, WatchdogReport
 from nodemend.api.well_known import AGENT_REPORT, MARKER, PEER_PROPOSAL
+from nodemend.kube.lease import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
 from nodemend.kube.outcome import ApiResponse, Unsent
 from nodemend.kube.request import Precondition, Request
 from nodemend.records.agent_lease import (
     AgentLease,
-    LeaseFailed,
-    LeaseFound,
-    LeaseMissing,
-    LeaseOutdated,
     UnreadableReport,
     ask_lease,
     place_lease,

@@ -12,8 +12,8 @@ from nodemend.api import well_known
 from nodemend.api.agent import AuthorityRecord
 from nodemend.api.resources import CERTIFICATE_SIGNING_REQUEST, CONFIG_MAP, LEASE, SECRET
 from nodemend.guard.policy_proof import Admission
-from nodemend.kube.leader_election import LeaseAddress
 from nodemend.kube.leader_runner import ElectionSettings, Unobserved
+from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.signer.controller import Signer, SignerObservers
 from nodemend.signer.crypto import CryptographySigner

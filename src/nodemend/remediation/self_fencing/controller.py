@@ -20,12 +20,13 @@ from nodemend.api.self_remediation import SelfRemediation, SelfRemediationPhase
 from nodemend.api.upstream_types import Lease, Node
 from nodemend.api.well_known import AGENT_NAMESPACE
 from nodemend.kube.events import EventRecord
+from nodemend.kube.lease import LeaseFound
 from nodemend.kube.outcome import Refused
 from nodemend.kube.ports import Runtime
 from nodemend.kube.request import Precondition, Request
 from nodemend.kube.tasks import ConcurrentReads
 from nodemend.protocol.timing import TwoClocks, TwoClockTime
-from nodemend.records.agent_lease import AgentLease, LeaseFound, UnreadableReport, read_lease, write_marker
+from nodemend.records.agent_lease import AgentLease, UnreadableReport, read_lease, write_marker
 from nodemend.records.live_reads import (
     BoundedMap,
     LiveReader,

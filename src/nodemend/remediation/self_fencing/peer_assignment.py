@@ -17,20 +17,14 @@ from nodemend.api.upstream_types import Lease
 from nodemend.api.well_known import AGENT_NAMESPACE, CONTROL_PLANE_ROLES
 from nodemend.guard.evaluator import VIEW_GOOD_FOR
 from nodemend.kube.client import ApiClient, take_all
+from nodemend.kube.lease import LeaseFound
 from nodemend.kube.outcome import Acknowledged, Ok, Reason, Refused, WriteOutcome
 from nodemend.kube.ports import Runtime
 from nodemend.kube.request import EVERYTHING, Precondition, Request, Selection
 from nodemend.kube.store import Store
 from nodemend.protocol.peers import Peer, PeerCandidate, propose_peers
 from nodemend.protocol.timing import pace_for
-from nodemend.records.agent_lease import (
-    AgentLease,
-    LeaseFound,
-    read_lease,
-    revision_of,
-    write_marker,
-    write_proposal,
-)
+from nodemend.records.agent_lease import AgentLease, read_lease, revision_of, write_marker, write_proposal
 from nodemend.records.live_reads import LiveReader, UnchangedTimer, node_facts, read_result
 from nodemend.records.node import NodeRecord
 from nodemend.safety.facts import Absent, Present, Unreadable

@@ -17,9 +17,10 @@ from nodemend.agent.state import ActiveTerms, AgentIdentity, AgentState
 from nodemend.agent.watchdog.records import SECOND, STOPPED_GRACEFULLY, WatchdogStatus
 from nodemend.api.agent import AgentReport, LastReset, Marker, WatchdogReport
 from nodemend.api.well_known import AGENT_REPORT, MARKER
+from nodemend.kube.lease import LeaseFound
 from nodemend.kube.outcome import ApiResponse
 from nodemend.protocol.timing import RenewalPace
-from nodemend.records.agent_lease import LeaseFound, understand
+from nodemend.records.agent_lease import understand
 
 ARMED = WatchdogStatus("hardware", "i6300ESB timer", 9.0, 9.063, "")
 WAITING = WatchdogStatus("unsupported", "", 0.0, 0.0, "the feeder is waiting: no lease")
