@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -18,17 +18,9 @@ from nodemend.kube.request import (
     item_path,
     watch,
 )
-from simulation.network import ServedWatch
+from simulation.network import Endpoint, ServedWatch
 
 Object = dict[str, Any]
-
-
-class Server(Protocol):
-    """The methods of the simulated API server that the world uses."""
-
-    def handle(self, request: Request) -> ApiResponse: ...
-
-    def watch(self, request: Request) -> ServedWatch | ApiResponse: ...
 
 
 class News:
@@ -53,7 +45,7 @@ class RefusedError(AssertionError):
 class Direct:
     """Calls of one account. Methods that document it return refusals as values; others raise RefusedError."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Endpoint) -> None:
         self._server = server
 
     def get(self, resource: Resource, name: str, namespace: str = "") -> Object | None:

@@ -1,12 +1,12 @@
 """Replicas of Nodemend's programs in the simulated world: start, crash, restart."""
 
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any
 
 from nodemend.guard.policy_proof import Admission
 from nodemend.health.manager import Checker, CheckerObservers
 from nodemend.health.node.controller import NodeRecorder
-from nodemend.kube.leader_runner import ElectionSettings, Unobserved, WorkOverranError
+from nodemend.kube.leader_runner import ElectionSettings, WorkOverranError
 from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.remediation.manager import NO_POWERS, EnabledKinds, Remediator, RemediatorObservers
@@ -21,51 +21,16 @@ Program = Callable[[Runtime, Transport, str], Coroutine[Any, Any, None]]
 class Silent:
     """An observer and recorder that does nothing."""
 
-    def took(self, *_: object) -> None: ...
+    def _ignore(self, *_: object) -> None: ...
 
-    def held(self, *_: object) -> None: ...
-
-    def judged(self, *_: object) -> None: ...
-
-    def asked(self, *_: object) -> None: ...
-
-    def withdrew_orphan(self, *_: object) -> None: ...
-
-    def withdrew(self, *_: object) -> None: ...
-
-    def annotation_ignored(self, *_: object) -> None: ...
-
-    def report_orphaned(self, *_: object) -> None: ...
-
-    def unserved(self, *_: object) -> None: ...
-
-    def order_expired(self, *_: object) -> None: ...
-
-    def looked(self, *_: object) -> None: ...
-
-    def counted(self, *_: object) -> None: ...
-
-    def recovering(self, *_: object) -> None: ...
-
-    def overlapped(self, *_: object) -> None: ...
-
-    def stalled(self, *_: object) -> None: ...
-
-    def agents_seen(self, *_: object) -> None: ...
-
-    def still_held(self, *_: object) -> None: ...
-
-    def still_held_by_annotation(self, *_: object) -> None: ...
-
-    def started(self, *_: object) -> None: ...
-
-    def guarded(self, *_: object) -> None: ...
-
-    def filled(self, *_: object) -> None: ...
-
-    def finished(self, *_: object) -> None: ...
-
-    def overflowed(self) -> None: ...
+    # Of an election.
+    began = renewed = ended = stumbled = _ignore
+    # Of a loop.
+    took = finished = overflowed = _ignore
+    # Of a controller.
+    held = judged = asked = withdrew_orphan = withdrew = annotation_ignored = report_orphaned = _ignore
+    unserved = order_expired = looked = counted = recovering = overlapped = stalled = agents_seen = _ignore
+    still_held = still_held_by_annotation = started = guarded = filled = _ignore
 
     def crashed(self, key: object, error: Exception, seconds: float) -> None:
         """Fail the simulation: an exception in Nodemend's own code is never acceptable."""
@@ -85,7 +50,7 @@ def checker(
     recorder: NodeRecorder | None = None,
     admission: Admission | None = None,
 ) -> Coroutine[Any, Any, None]:
-    observers = CheckerObservers(Unobserved(), Silent(), recorder or Silent())
+    observers = CheckerObservers(Silent(), Silent(), recorder or Silent())
     settings = election("nodemend-checker", name, "nodemend-system")
     return Checker(
         runtime, transport, settings, observers, medik8s_leases=medik8s_leases, admission=admission
@@ -100,13 +65,9 @@ def remediator(
     powers: EnabledKinds = NO_POWERS,
     admission: Admission | None = None,
 ) -> Coroutine[Any, Any, None]:
-    observers = RemediatorObservers(Unobserved(), Silent(), Silent(), Silent(), Silent(), Silent())
+    observers = RemediatorObservers(Silent(), Silent(), Silent(), Silent(), Silent(), Silent())
     settings = election("nodemend-remediator", name, "nodemend-system")
     return Remediator(runtime, transport, settings, observers, powers=powers, admission=admission).run()
-
-
-class OnStart(Protocol):
-    def __call__(self, replica: "Replica") -> None: ...
 
 
 class Replica:
@@ -123,7 +84,7 @@ class Replica:
         self._program = program
         self._endpoint = endpoint
         self._chance = scheduler.chance(f"replica {name}")
-        self.on_start: OnStart | None = None
+        self.on_start: Callable[[Replica], None] | None = None
         self.process: SimulatedProcess
         self.link: Link
         self.faults: dict[Fate, int] = {}

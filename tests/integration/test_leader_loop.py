@@ -9,6 +9,7 @@ from nodemend.kube.asyncio_runtime import run
 from nodemend.kube.leader_election import LeaseTiming
 from nodemend.kube.leader_runner import ElectionSettings, Leadership, lead
 from nodemend.kube.lease import LeaseAddress
+from simulation.cluster.replicas import Silent
 from tests.integration.connected_client import Connected, connected
 
 pytest_plugins = ["controlplane.fixtures"]
@@ -30,7 +31,8 @@ class Replica:
         self._story = story
         self.epochs: list[int] = []
         settings = ElectionSettings(lease=LeaseAddress("checker", "default"), candidate=name, timing=QUICK)
-        self.task = here.runtime.spawn(lead(here.runtime, here.transport, settings, self._work), name)
+        term = lead(here.runtime, here.transport, settings, self._work, Silent())
+        self.task = here.runtime.spawn(term, name)
 
     async def _work(self, leadership: Leadership) -> None:
         self.epochs.append(leadership.epoch)

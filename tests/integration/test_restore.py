@@ -34,6 +34,7 @@ from nodemend.kube.outcome import ApiResponse, Reply, Unsent
 from nodemend.kube.request import Precondition, as_confirmed, merge_patch
 from nodemend.records.agent_lease import AgentLeaseResult, ask_lease, place_lease, renew_lease, understand
 from nodemend.safety.time_proof import contact_of
+from simulation.cluster.replicas import Silent
 from tests.integration.connected_client import Connected, connected
 
 pytest_plugins = ["controlplane.fixtures"]
@@ -95,7 +96,8 @@ class Leader:
         self._here = here
         self.terms: list[Leadership] = []
         settings = ElectionSettings(lease=LeaseAddress("remediator", "default"), candidate="a", timing=QUICK)
-        self.task = here.runtime.spawn(lead(here.runtime, here.transport, settings, self._work), "leader")
+        term = lead(here.runtime, here.transport, settings, self._work, Silent())
+        self.task = here.runtime.spawn(term, "leader")
 
     async def _work(self, leadership: Leadership) -> None:
         self.terms.append(leadership)

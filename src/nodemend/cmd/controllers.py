@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Final, Protocol
+from typing import Final
 
 import click
 from prometheus_client import CollectorRegistry
@@ -69,14 +69,7 @@ class ProgramDependencies:
     settings: ControllerSettings
 
 
-class Program(Protocol):
-    @property
-    def synced(self) -> bool: ...
-
-    async def run(self) -> None: ...
-
-
-Build = Callable[[ProgramDependencies], Program]
+Build = Callable[[ProgramDependencies], Checker | Remediator | Signer]
 
 
 def run_controller(name: str, build: Build, settings: ControllerSettings) -> int:

@@ -16,7 +16,7 @@ from aiohttp import web
 
 from nodemend.settings.setting import Address
 from nodemend.telemetry.logging import Log
-from nodemend.telemetry.observers import HealthView
+from nodemend.telemetry.observers import HealthChecks
 from nodemend.telemetry.printable import printable
 
 
@@ -41,7 +41,7 @@ _LONGEST_LINE: Final = 2048
 ProbeHandler = Callable[[web.BaseRequest], web.Response]
 
 
-def probes_of(health: HealthView) -> dict[str, ProbeHandler]:
+def probes_of(health: HealthChecks) -> dict[str, ProbeHandler]:
     """The handlers of /livez and /readyz. Any response of /livez shows that the event loop runs."""
     return {
         "/livez": lambda _: _status_response(health.why_dead()),
@@ -114,7 +114,7 @@ Exposition = Callable[[str], tuple[bytes, str]]
 async def serve_probes(
     probes: Address,
     metrics: Address,
-    health: HealthView,
+    health: HealthChecks,
     expose: Exposition,
     on_listening: Callable[[Listening], None] | None = None,
 ) -> None:

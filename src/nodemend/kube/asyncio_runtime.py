@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Coroutine
 from datetime import UTC, datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -18,10 +18,6 @@ _UNSLEWED = getattr(time, "CLOCK_MONOTONIC_RAW", time.CLOCK_MONOTONIC)
 # After a suspend the kernel still waits for the rest of the loop's timeout. Waking this often bounds how late
 # a deadline that passed meanwhile is noticed.
 _LONGEST_LOOP_WAIT_SECONDS = 1.0
-
-
-class _Chance(Protocol):
-    def random(self) -> float: ...
 
 
 class AsyncioSignal:
@@ -67,7 +63,7 @@ class AsyncioRuntime:
     """The production Runtime. `seed` makes chance repeatable; without it chance comes from the system."""
 
     def __init__(self, seed: int | None = None) -> None:
-        self._chance: _Chance = random.SystemRandom() if seed is None else random.Random(seed)  # noqa: S311
+        self._chance = random.SystemRandom() if seed is None else random.Random(seed)  # noqa: S311
 
     def monotonic(self) -> float:
         return time.clock_gettime(_CLOCK)

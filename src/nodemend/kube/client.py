@@ -17,7 +17,7 @@ Finds the resource of a kind through the API server, because a plural cannot be 
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Protocol, TypeVar, assert_never, cast
+from typing import Any, Final, Generic, TypeVar, assert_never, cast
 
 import msgspec
 
@@ -49,16 +49,11 @@ _VERBS: Final = {
 }
 
 
-class RequestCounter(Protocol):
-    """Called with each request once it is over. Must not raise."""
-
-    def __call__(self, verb: str, resource: str, outcome: str) -> None: ...
-
-
 class CountedTransport:
     """A Transport over another one, for metrics."""
 
-    def __init__(self, transport: Transport, count: RequestCounter) -> None:
+    def __init__(self, transport: Transport, count: Callable[[str, str, str], None]) -> None:
+        """`count` gets the verb, the resource and the outcome of each request once it is over."""
         self._transport = transport
         self._count = count
 

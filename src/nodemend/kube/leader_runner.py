@@ -116,24 +116,12 @@ class ElectionObserver(Protocol):
         ...
 
 
-class Unobserved:
-    """An observer that does nothing."""
-
-    def began(self, epoch: int) -> None: ...
-
-    def renewed(self, left: float) -> None: ...
-
-    def ended(self, epoch: int, why: str) -> None: ...
-
-    def stumbled(self, why: str) -> None: ...
-
-
 async def lead(
     runtime: Runtime,
     transport: Transport,
     settings: ElectionSettings,
     work: Work,
-    observer: ElectionObserver | None = None,
+    observer: ElectionObserver,
 ) -> None:
     """Campaign, run `work` in each term, and campaign again, until `work` ends by itself.
 
@@ -141,7 +129,7 @@ async def lead(
     the Lease is released after the work has ended, and the work's exception is raised here. Raises
     WorkOverranError if the work was cancelled and still runs when another process may lead.
     """
-    await _Campaign(runtime, transport, settings, work, observer or Unobserved()).run()
+    await _Campaign(runtime, transport, settings, work, observer).run()
 
 
 class _Campaign:

@@ -16,7 +16,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from nodemend.api.meta import ObjectMeta
 from nodemend.api.resources import Resource
 
 R = TypeVar("R")
@@ -157,30 +156,14 @@ class Projection(Generic[W, R]):
     limits: ListLimits = OWN_LIST
 
 
-class _HasObjectMeta(Protocol):
-    @property
-    def metadata(self) -> ObjectMeta: ...
-
-
-K = TypeVar("K", bound=_HasObjectMeta)
-
-
-def whole(resource: Resource, kind: type[K]) -> Projection[K, K]:
+def whole(resource: Resource, kind: type[W]) -> Projection[W, W]:
     """Keeps an object as its type. For Nodemend's own kinds, which have few objects."""
-    return Projection(resource, kind, _as_it_is, _uid_of_whole)
+    return Projection(resource, kind, lambda wire, _: wire, lambda record: record.metadata.uid)
 
 
 def key_of(metadata: Metadata) -> str:
     """The key of an object in a cache: namespace/name, or the name alone for a cluster-scoped object."""
     return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
-
-
-def _as_it_is(wire: K, _old: K | None) -> K:
-    return wire
-
-
-def _uid_of_whole(record: _HasObjectMeta) -> str:
-    return record.metadata.uid
 
 
 H = TypeVar("H", bound=Hashable)

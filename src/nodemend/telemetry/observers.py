@@ -42,20 +42,8 @@ class ElectionTelemetry:
         self._log.warning("leader Lease could not be read or written, is tried again", why=why)
 
 
-class HealthView(Protocol):
-    """The data for the probes. Both methods must return at once."""
-
-    def why_dead(self) -> tuple[str, ...]:
-        """Reasons to restart the process; empty if it is healthy."""
-        ...
-
-    def why_not_ready(self) -> tuple[str, ...]:
-        """Missing states; empty once the process is ready. A standby is as ready as a leader."""
-        ...
-
-
 class HealthChecks:
-    """A HealthView made of parts: tasks that must not end, and states that must be reached."""
+    """The data for the probes: tasks that must not end, and states that must be reached."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, Callable[[], bool]] = {}
@@ -69,9 +57,11 @@ class HealthChecks:
         self._states[state] = reached
 
     def why_dead(self) -> tuple[str, ...]:
+        """Reasons to restart the process; empty if it is healthy."""
         return tuple(f"{task} has ended" for task, ended in self._tasks.items() if ended())
 
     def why_not_ready(self) -> tuple[str, ...]:
+        """Missing states; empty once the process is ready. A standby is as ready as a leader."""
         waiting = tuple(f"waiting for {state}" for state, reached in self._states.items() if not reached())
         return (*self.why_dead(), *waiting)
 

@@ -11,7 +11,6 @@ from nodemend.api.resources import LEASE, NODE, NODE_HEALTH_CHECK, REMEDIATION_P
 from nodemend.guard.policy_proof import Admission
 from nodemend.health.machine.manager import MachineCheckingSettings, MachineObservers
 from nodemend.health.manager import Checker, CheckerObservers
-from nodemend.kube.leader_runner import Unobserved
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.records.machine import CLAIM
 from simulation.api_server.admission import User
@@ -76,7 +75,7 @@ async def _check(
         runtime,
         transport,
         election("nodemend-checker", name, well_known.SYSTEM_NAMESPACE),
-        CheckerObservers(Unobserved(), Silent(), Silent()),
+        CheckerObservers(Silent(), Silent(), Silent()),
         machines=MachineCheckingSettings(
             MachineObservers(Silent(), Silent(), Silent()), annotation_template=annotation_template
         ),

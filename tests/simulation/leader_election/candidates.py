@@ -15,6 +15,7 @@ from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.outcome import ApiResponse, Reply
 from nodemend.kube.ports import Stream, Transport
 from nodemend.kube.request import Precondition, Request, get, merge_patch
+from simulation.cluster.replicas import Silent
 from simulation.network import Link
 from simulation.processes import SimulatedProcess, SimulatedTask
 from simulation.transport import SimulatedTransport
@@ -68,7 +69,7 @@ class Candidate:
     async def _main(self, when_ended: Callable[[], object]) -> None:
         settings = ElectionSettings(lease=ELECTION, candidate=self.process.name, timing=self._timing)
         try:
-            await lead(self.process, self._transport, settings, self._work)
+            await lead(self.process, self._transport, settings, self._work, Silent())
         except WorkOverranError:
             self._evaluate.counts.overruns += 1
         finally:

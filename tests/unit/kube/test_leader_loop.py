@@ -13,6 +13,7 @@ from nodemend.kube.leader_runner import ElectionSettings, Leadership, Work, Work
 from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Method, Request
+from simulation.cluster.replicas import Silent
 from simulation.network import Link, LinkQuality, ServedWatch
 from simulation.processes import HostClock, SimulatedProcess, SimulatedTask
 from simulation.scheduler import Scheduler
@@ -332,7 +333,7 @@ def test_an_exception_of_the_work_is_raised_after_the_lease_is_released(world: W
     async def main() -> None:
         settings = ElectionSettings(lease=ADDRESS, candidate="a")
         try:
-            await lead(first.process, SimulatedTransport(first.link), settings, failing)
+            await lead(first.process, SimulatedTransport(first.link), settings, failing, Silent())
         except LookupError:
             caught.append(world.server.holder)
 
@@ -355,7 +356,7 @@ def test_work_that_does_not_stop_in_time_is_an_error_and_keeps_the_lease(world: 
     async def main() -> None:
         settings = ElectionSettings(lease=ADDRESS, candidate="a")
         try:
-            await lead(first.process, SimulatedTransport(first.link), settings, stubborn)
+            await lead(first.process, SimulatedTransport(first.link), settings, stubborn, Silent())
         except WorkOverranError:
             caught.append(world.scheduler.now)
 

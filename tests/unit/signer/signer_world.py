@@ -12,7 +12,7 @@ from nodemend.api import well_known
 from nodemend.api.agent import AuthorityRecord
 from nodemend.api.resources import CERTIFICATE_SIGNING_REQUEST, CONFIG_MAP, LEASE, SECRET
 from nodemend.guard.policy_proof import Admission
-from nodemend.kube.leader_runner import ElectionSettings, Unobserved
+from nodemend.kube.leader_runner import ElectionSettings
 from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.signer.controller import Signer, SignerObservers
@@ -93,7 +93,7 @@ class SignerWorld:
     def _program(self, runtime: Runtime, transport: Transport, name: str) -> Coroutine[Any, Any, None]:
         lease = LeaseAddress("nodemend-signer", well_known.SYSTEM_NAMESPACE)
         election = ElectionSettings(lease=lease, candidate=name)
-        observers = SignerObservers(Unobserved(), Silent(), self.recorder)
+        observers = SignerObservers(Silent(), Silent(), self.recorder)
         signer = Signer(
             runtime, transport, election, observers, CERTIFICATE_SIGNER, admission=self._admission
         )

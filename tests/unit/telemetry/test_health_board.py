@@ -1,10 +1,10 @@
 """A process lives while its tasks do, and is ready once it has seen what it needs."""
 
-from nodemend.telemetry.observers import HealthChecks, HealthView
+from nodemend.telemetry.observers import HealthChecks
 
 
 def test_a_board_without_parts_is_healthy() -> None:
-    board: HealthView = HealthChecks()
+    board = HealthChecks()
 
     assert (board.why_dead(), board.why_not_ready()) == ((), ())
 

@@ -9,7 +9,6 @@ from nodemend.health.machine.controller import MachineRecorder
 from nodemend.health.machine.events import ClusterRecorder
 from nodemend.health.machine.manager import MachineCheckingSettings, MachineObservers
 from nodemend.health.manager import Checker, CheckerObservers
-from nodemend.kube.leader_runner import Unobserved
 from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.ports import Connector
 from nodemend.kube.request import Request
@@ -147,7 +146,7 @@ class MachineWorld:
             self.process,
             SimulatedTransport(Link(self.process, self._door, link)),
             election("nodemend-checker", "checker-1", "nodemend-system"),
-            CheckerObservers(Unobserved(), Silent(), Silent()),
+            CheckerObservers(Silent(), Silent(), Silent()),
             machines=MachineCheckingSettings(
                 MachineObservers(Silent(), recorder or Silent(), self.clusters_seen),
                 self.connector(self.process),
