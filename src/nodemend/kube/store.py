@@ -113,6 +113,15 @@ class Metadata(Protocol):
     def resource_version(self) -> str: ...
 
 
+class WireMetadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """The same fields for decoding, to be extended by the types that decode more."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
 class DecodedObject(Protocol):
     """An object as it was decoded."""
 

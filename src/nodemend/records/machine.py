@@ -26,7 +26,7 @@ import msgspec
 from nodemend.api import condition_reasons, condition_types, well_known
 from nodemend.api.meta import ConditionStatus, LabelSelector
 from nodemend.api.resources import Resource
-from nodemend.kube.store import Projection, SharedValues
+from nodemend.kube.store import Projection, SharedValues, WireMetadata
 from nodemend.rules.machine import (
     HealthCondition,
     HealthConditions,
@@ -217,11 +217,7 @@ class MachineRecord(msgspec.Struct, frozen=True, gc=False):
         return f"Machine {self.key}"
 
 
-class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
+class _Metadata(WireMetadata, frozen=True, gc=False, rename="camel"):
     creation_timestamp: datetime | None = None
     deletion_timestamp: str | None = None
     labels: dict[str, str] = {}
@@ -270,11 +266,12 @@ class MachineWire(msgspec.Struct, frozen=True, gc=False):
 
 def machine_records(resource: Resource, flavor: MachineApiFlavor) -> Projection[MachineWire, MachineRecord]:
     shared = SharedValues()
-
-    def project(wire: MachineWire, _old: MachineRecord | None) -> MachineRecord:
-        return as_machine(resource, flavor, wire, shared)
-
-    return Projection(resource, MachineWire, project, lambda record: record.uid)
+    return Projection(
+        resource,
+        MachineWire,
+        lambda wire, _: as_machine(resource, flavor, wire, shared),
+        lambda record: record.uid,
+    )
 
 
 def as_machine(
@@ -560,11 +557,7 @@ class MachineCheckRecord(msgspec.Struct, frozen=True, gc=False):
         return next((one for one in self.status.get("conditions") or () if one.get("type") == type_), None)
 
 
-class _CheckMetadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
+class _CheckMetadata(WireMetadata, frozen=True, gc=False, rename="camel"):
     generation: int = 0
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
@@ -577,10 +570,12 @@ class MachineCheckWire(msgspec.Struct, frozen=True, gc=False):
 
 
 def machine_check_records(resource: Resource) -> Projection[MachineCheckWire, MachineCheckRecord]:
-    def project(wire: MachineCheckWire, _old: MachineCheckRecord | None) -> MachineCheckRecord:
-        return as_machine_check(resource, wire)
-
-    return Projection(resource, MachineCheckWire, project, lambda record: record.uid)
+    return Projection(
+        resource,
+        MachineCheckWire,
+        lambda wire, _: as_machine_check(resource, wire),
+        lambda record: record.uid,
+    )
 
 
 def as_machine_check(resource: Resource, wire: MachineCheckWire) -> MachineCheckRecord:
@@ -608,13 +603,6 @@ class WorkloadClusterRecord(msgspec.Struct, frozen=True, gc=False):
     control_plane_initialized: bool
 
 
-class _ClusterMetadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-
-
 class _ClusterSpec(msgspec.Struct, frozen=True, gc=False):
     paused: bool | None = None
 
@@ -636,7 +624,7 @@ class _ClusterStatus(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class WorkloadClusterWire(msgspec.Struct, frozen=True, gc=False):
-    metadata: _ClusterMetadata
+    metadata: WireMetadata
     spec: _ClusterSpec = _ClusterSpec()
     status: _ClusterStatus = _ClusterStatus()
 

@@ -6,7 +6,7 @@ import msgspec
 
 from nodemend.api import condition_types, well_known
 from nodemend.api.resources import MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION, Resource
-from nodemend.kube.store import Projection
+from nodemend.kube.store import Projection, WireMetadata
 
 _FENCING: Final = (MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION)
 
@@ -20,11 +20,7 @@ class _Owner(msgspec.Struct, frozen=True, gc=False):
     uid: str = ""
 
 
-class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
+class _Metadata(WireMetadata, frozen=True, gc=False, rename="camel"):
     creation_timestamp: str = ""
     deletion_timestamp: str | None = None
     labels: dict[str, str] = {}
@@ -102,10 +98,9 @@ class RemediationRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 def remediation_records(resource: Resource) -> Projection[RemediationWire, RemediationRecord]:
-    def project(wire: RemediationWire, _old: RemediationRecord | None) -> RemediationRecord:
-        return as_record(resource, wire)
-
-    return Projection(resource, RemediationWire, project, lambda record: record.uid)
+    return Projection(
+        resource, RemediationWire, lambda wire, _: as_record(resource, wire), lambda record: record.uid
+    )
 
 
 def as_record(resource: Resource, wire: RemediationWire) -> RemediationRecord:
