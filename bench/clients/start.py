@@ -11,8 +11,8 @@ import msgspec
 
 from bench.clients.measure import Measurement
 from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
-from nodemend.kube.credentials_io import LiveCredentials, find_connection
-from nodemend.kube.http_transport import HttpTransport, RequestIdentity
+from nodemend.kube.credentials_io import LiveCredentials, RequestIdentity, find_connection
+from nodemend.kube.http_transport import HttpTransport
 from nodemend.kube.informer import run_reflector
 from nodemend.kube.outcome import Reply
 from nodemend.kube.ports import Stream

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import Final
 
@@ -15,7 +16,7 @@ from prometheus_client.exposition import choose_encoder
 from nodemend import __version__
 from nodemend.api import manual_remediation, metal3_remediation, self_remediation, well_known
 from nodemend.api.remediation_policy import Mode
-from nodemend.cmd.serving import Listening, serve_probes, until_stop_signal
+from nodemend.cmd.serving import serve_probes, until_stop_signal
 from nodemend.guard.policy_proof import (
     Admission,
     AdmissionTelemetry,
@@ -31,9 +32,9 @@ from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
 from nodemend.kube.client import CountedTransport
 from nodemend.kube.credentials import CredentialsError
-from nodemend.kube.credentials_io import HttpConnector, LiveCredentials, expect_many_clusters, find_connection
+from nodemend.kube.credentials_io import LiveCredentials, find_connection
 from nodemend.kube.events import EventRecorder
-from nodemend.kube.http_transport import HttpTransport
+from nodemend.kube.http_transport import HttpConnector, HttpTransport, expect_many_clusters
 from nodemend.kube.leader_runner import ElectionSettings, WorkOverranError
 from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.ports import Connector, Runtime, Transport
@@ -127,7 +128,7 @@ async def _serve(
                     settings.metrics,
                     health,
                     lambda accepted: expose_metrics(registry, accepted),
-                    lambda at: _tell(log, at),
+                    lambda at: log.info("listening", probes=at.probes, metrics=at.metrics),
                 ),
                 "signals": until_stop_signal(log),
             },
@@ -145,10 +146,6 @@ def expose_metrics(registry: CollectorRegistry, accepted: str) -> tuple[bytes, s
     """The metrics in a form that the caller accepts, and its content type."""
     encode, content_type = choose_encoder(accepted)
     return encode(registry), content_type
-
-
-def _tell(log: Log, at: Listening) -> None:
-    log.info("listening", probes=at.probes, metrics=at.metrics)
 
 
 CHECKER = "nodemend-checker"
@@ -217,12 +214,10 @@ def _duty(around: ProgramDependencies) -> MachineCheckingSettings:
     return MachineCheckingSettings(observers, connector, settings.workload_kubeconfig_suffix, template)
 
 
-def _run_checker(settings: ControllerSettings) -> int:
-    return run_controller(CHECKER, build_checker, settings)
-
-
 run_checker = controller_command(
-    CHECKER, "Watches nodes, and creates remediations for unhealthy nodes.", _run_checker
+    CHECKER,
+    "Watches nodes, and creates remediations for unhealthy nodes.",
+    partial(run_controller, CHECKER, build_checker),
 )
 
 
@@ -291,12 +286,10 @@ def _follow(around: ProgramDependencies, kind: str, watched: WatchedKind) -> Non
     )
 
 
-def _run_remediator(settings: ControllerSettings) -> int:
-    return run_controller(REMEDIATOR, build_remediator, settings)
-
-
 run_remediator = controller_command(
-    REMEDIATOR, "Serves remediations: releases a node's workloads on evidence.", _run_remediator
+    REMEDIATOR,
+    "Serves remediations: releases a node's workloads on evidence.",
+    partial(run_controller, REMEDIATOR, build_remediator),
 )
 
 

@@ -116,7 +116,7 @@ async def serve_probes(
     metrics: Address,
     health: HealthChecks,
     expose: Exposition,
-    on_listening: Callable[[Listening], None] | None = None,
+    on_listening: Callable[[Listening], object] | None = None,
 ) -> None:
     """Serve until cancelled; then close every socket. Raises OSError if an address cannot be bound."""
     async with AsyncExitStack() as sockets:

@@ -1,8 +1,6 @@
 """Keeps credentials fresh: reads files again, runs plugins again, remakes the TLS context after a change.
 
 Runs credential plugins: one run at a time, with a time limit. Credentials are kept until they expire.
-
-Connections to other clusters over HTTP: the production Connector.
 """
 
 import asyncio
@@ -10,14 +8,12 @@ import os
 import signal
 import ssl
 import tempfile
-from asyncio.sslproto import SSLProtocol
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 from nodemend.kube.credentials import (
     Connection,
@@ -36,8 +32,7 @@ from nodemend.kube.credentials import (
     read_output,
     written_input,
 )
-from nodemend.kube.http_transport import HttpTransport, NoRequestIdentity, RequestIdentity
-from nodemend.kube.ports import CannotConnect, Runtime
+from nodemend.kube.ports import Runtime
 
 _LONGEST_RUN_SECONDS = 30.0
 _LONGEST_OUTPUT_BYTES = 1024 * 1024
@@ -140,6 +135,24 @@ def _end(process: asyncio.subprocess.Process) -> None:
 
 
 _READ_AGAIN_AFTER_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class RequestIdentity:
+    """Credentials of one request: Authorization value ("" for none) and TLS context (None: plain HTTP)."""
+
+    authorization: str
+    tls: ssl.SSLContext | None
+
+    def __repr__(self) -> str:
+        return "Presented(...)"
+
+
+@dataclass(frozen=True, slots=True)
+class NoRequestIdentity:
+    """There are no credentials to present: they could not be read or created."""
+
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,66 +361,3 @@ def _chosen(paths: list[str], context: str, *, must_exist: bool) -> Connection:
     if not sources:
         raise CredentialsError(f"no kubeconfig: none of {', '.join(paths)} exists, and this is no pod")
     return choose(sources, context)
-
-
-CONNECTIONS: Final = 4
-"""Connections to one cluster: a watch, a list, and reads beside them."""
-
-
-LONGEST_FOREIGN_BODY: Final = 32 * 1024 * 1024
-"""Bytes of one response: 64 KB for each Node of a full page; 14 KB are usual."""
-_TLS_BUFFER_BYTES: Final = 16 * 1024
-"""One record of TLS."""
-
-
-_CONCURRENT_LOOKUPS: Final = 64
-
-
-def expect_many_clusters() -> None:
-    """Prepare the process for a thousand idle connections. Call it once, in the running loop.
-
-    Python gives each connection a buffer of 256 KiB, and another one grows to the same size when a list
-    arrives: half a gigabyte without a use. Python has no setting for the size, only this class attribute.
-    With the smaller buffer, events of 10 KB at full speed cost some 15 microseconds more each.
-
-    Threads resolve names, and by default there is only a handful. A name whose servers do not answer occupies
-    a thread for the better part of a minute, and must not delay other clusters.
-    """
-    SSLProtocol.max_size = _TLS_BUFFER_BYTES
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_CONCURRENT_LOOKUPS, "look-up"))
-
-
-class HttpConnector:
-    """Every transport has its own connections: one cluster's failure does not affect the others."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-
-    async def connect(self, kubeconfig: str) -> HttpTransport | CannotConnect:
-        """The text is foreign: any exception that it causes is a failure of that cluster alone."""
-        try:
-            return await self._connect(kubeconfig)
-        except Exception as error:  # noqa: BLE001 - one cluster's data must not end the checker; see tests/tidy
-            return CannotConnect(f"it cannot be read ({type(error).__name__})")
-
-    async def _connect(self, kubeconfig: str) -> HttpTransport | CannotConnect:
-        try:
-            # An agent connects to no other cluster, and has no megabyte to spare for YAML.
-            from nodemend.kube.kubeconfig import read_foreign_kubeconfig  # noqa: PLC0415
-
-            connection = read_foreign_kubeconfig(kubeconfig)
-        except CredentialsError as error:
-            return CannotConnect(str(error))
-        credentials = LiveCredentials(connection, self._runtime)
-        presented = await credentials.present()
-        if isinstance(presented, NoRequestIdentity):
-            await credentials.close()
-            return CannotConnect(presented.why)
-        # A watch on the connection of a list would keep the buffers of that list for as long as it runs.
-        return HttpTransport(
-            credentials,
-            self._runtime,
-            connections=CONNECTIONS,
-            kept=False,
-            longest_body=LONGEST_FOREIGN_BODY,
-        )

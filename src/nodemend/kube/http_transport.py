@@ -2,25 +2,30 @@
 
 One request, one attempt, one absolute deadline. Nothing is retried, redirected, proxied or decompressed here:
 only the caller can judge the outcome of a request, so it gets the outcome unchanged.
+
+Connections to other clusters over HTTP: the production Connector.
 """
 
 import asyncio
 import os
 import socket
-import ssl
+from asyncio.sslproto import SSLProtocol
 from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from types import SimpleNamespace
-from typing import Protocol, TypeVar
+from typing import Final, TypeVar
 from weakref import WeakSet
 
 import aiohttp
 from yarl import URL
 
 from nodemend import __version__
+from nodemend.kube.credentials import CredentialsError
+from nodemend.kube.credentials_io import LiveCredentials, NoRequestIdentity
 from nodemend.kube.outcome import ApiResponse, Reply, Unanswered, Unsent
-from nodemend.kube.ports import Runtime, Stream, StreamEnded, StreamSilent
+from nodemend.kube.ports import CannotConnect, Runtime, Stream, StreamEnded, StreamSilent
 from nodemend.kube.request import Request
 
 T = TypeVar("T")
@@ -38,42 +43,6 @@ _LONGEST_REASON = 500
 _CLOSING_SECONDS = 0.5
 _CLOSING_POLL_SECONDS = 0.005
 _UNLIMITED = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
-
-
-@dataclass(frozen=True, slots=True)
-class RequestIdentity:
-    """Credentials of one request: Authorization value ("" for none) and TLS context (None: plain HTTP)."""
-
-    authorization: str
-    tls: ssl.SSLContext | None
-
-    def __repr__(self) -> str:
-        return "Presented(...)"
-
-
-@dataclass(frozen=True, slots=True)
-class NoRequestIdentity:
-    """There are no credentials to present: they could not be read or created."""
-
-    why: str
-
-
-class RequestCredentials(Protocol):
-    """Provides the credentials of each request and keeps them fresh."""
-
-    @property
-    def server(self) -> str: ...
-
-    @property
-    def server_name(self) -> str: ...
-
-    async def present(self) -> RequestIdentity | NoRequestIdentity: ...
-
-    def reject(self, presented: RequestIdentity) -> None:
-        """The server rejected these credentials: look for newer ones before the next request."""
-        ...
-
-    async def close(self) -> None: ...
 
 
 class _LostConnection(aiohttp.ClientError):
@@ -114,7 +83,7 @@ class HttpTransport:
 
     def __init__(
         self,
-        credentials: RequestCredentials,
+        credentials: LiveCredentials,
         runtime: Runtime,
         *,
         connections: int = 32,
@@ -302,3 +271,66 @@ def _explain(error: BaseException) -> str:
         return f"no connection to {error.host}:{error.port}: {why[:_LONGEST_REASON]}"
     text = str(error)[:_LONGEST_REASON]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+CONNECTIONS: Final = 4
+"""Connections to one cluster: a watch, a list, and reads beside them."""
+
+
+LONGEST_FOREIGN_BODY: Final = 32 * 1024 * 1024
+"""Bytes of one response: 64 KB for each Node of a full page; 14 KB are usual."""
+_TLS_BUFFER_BYTES: Final = 16 * 1024
+"""One record of TLS."""
+
+
+_CONCURRENT_LOOKUPS: Final = 64
+
+
+def expect_many_clusters() -> None:
+    """Prepare the process for a thousand idle connections. Call it once, in the running loop.
+
+    Python gives each connection a buffer of 256 KiB, and another one grows to the same size when a list
+    arrives: half a gigabyte without a use. Python has no setting for the size, only this class attribute.
+    With the smaller buffer, events of 10 KB at full speed cost some 15 microseconds more each.
+
+    Threads resolve names, and by default there is only a handful. A name whose servers do not answer occupies
+    a thread for the better part of a minute, and must not delay other clusters.
+    """
+    SSLProtocol.max_size = _TLS_BUFFER_BYTES
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_CONCURRENT_LOOKUPS, "look-up"))
+
+
+class HttpConnector:
+    """Every transport has its own connections: one cluster's failure does not affect the others."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    async def connect(self, kubeconfig: str) -> HttpTransport | CannotConnect:
+        """The text is foreign: any exception that it causes is a failure of that cluster alone."""
+        try:
+            return await self._connect(kubeconfig)
+        except Exception as error:  # noqa: BLE001 - one cluster's data must not end the checker; see tests/tidy
+            return CannotConnect(f"it cannot be read ({type(error).__name__})")
+
+    async def _connect(self, kubeconfig: str) -> HttpTransport | CannotConnect:
+        try:
+            # An agent connects to no other cluster, and has no megabyte to spare for YAML.
+            from nodemend.kube.kubeconfig import read_foreign_kubeconfig  # noqa: PLC0415
+
+            connection = read_foreign_kubeconfig(kubeconfig)
+        except CredentialsError as error:
+            return CannotConnect(str(error))
+        credentials = LiveCredentials(connection, self._runtime)
+        presented = await credentials.present()
+        if isinstance(presented, NoRequestIdentity):
+            await credentials.close()
+            return CannotConnect(presented.why)
+        # A watch on the connection of a list would keep the buffers of that list for as long as it runs.
+        return HttpTransport(
+            credentials,
+            self._runtime,
+            connections=CONNECTIONS,
+            kept=False,
+            longest_body=LONGEST_FOREIGN_BODY,
+        )

@@ -153,7 +153,6 @@ class Undecodable:
 
 
 ReadFailure: TypeAlias = Refused | Unreachable | ServerFault | Undecodable
-WriteFailure: TypeAlias = Refused | Unsent | Unknown | Undecodable
 ReadOutcome: TypeAlias = Ok[T] | Refused | Unreachable | ServerFault | Undecodable
 WriteOutcome: TypeAlias = Ok[T] | Refused | Unsent | Unknown | Undecodable
 

@@ -6,8 +6,7 @@ import pytest
 
 from nodemend.kube.asyncio_runtime import run
 from nodemend.kube.credentials import Connection, CredentialsError, Endpoint, PemFile, StaticToken, TokenFile
-from nodemend.kube.credentials_io import LiveCredentials, find_connection
-from nodemend.kube.http_transport import NoRequestIdentity, RequestIdentity
+from nodemend.kube.credentials_io import LiveCredentials, NoRequestIdentity, RequestIdentity, find_connection
 from simulation.processes import HostClock, SimulatedProcess
 from simulation.scheduler import Scheduler
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
-from nodemend.kube.credentials_io import HttpConnector
+from nodemend.kube.http_transport import HttpConnector
 from nodemend.kube.outcome import Unsent
 from nodemend.kube.ports import CannotConnect
 from nodemend.kube.request import Method, Request
