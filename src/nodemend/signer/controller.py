@@ -9,7 +9,7 @@ import binascii
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, assert_never
+from typing import TYPE_CHECKING, Final, Protocol, assert_never
 
 import msgspec
 
@@ -32,7 +32,6 @@ from nodemend.kube.tasks import run_together
 from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, read_result
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 from nodemend.signer import decide as authority
-from nodemend.signer.crypto import CryptographySigner
 from nodemend.signer.decide import (
     BACKDATED,
     AlreadyDecided,
@@ -65,6 +64,10 @@ from nodemend.telemetry.logging import Log
 from nodemend.telemetry.metrics import Metrics
 from nodemend.telemetry.printable import printable
 
+# `cryptography` is an extra of the package: programs that do not sign run without it.
+if TYPE_CHECKING:
+    from nodemend.signer.crypto import CryptographySigner
+
 RECORD = "authority.json"
 BUNDLE = "ca.crt"
 _FOREIGN = frozenset({"something else"})
@@ -90,7 +93,9 @@ def decode(request: CertificateSigningRequest) -> bytes | None:
         return None
 
 
-def request_facts(request: CertificateSigningRequest, certificate_signer: CryptographySigner) -> RequestFacts:
+def request_facts(
+    request: CertificateSigningRequest, certificate_signer: "CryptographySigner"
+) -> RequestFacts:
     spec = request.spec
     return RequestFacts(
         signer=spec.signer_name,
@@ -105,7 +110,7 @@ def request_facts(request: CertificateSigningRequest, certificate_signer: Crypto
 
 
 def _asked(
-    request: CertificateSigningRequest, certificate_signer: CryptographySigner
+    request: CertificateSigningRequest, certificate_signer: "CryptographySigner"
 ) -> RequestContent | UnreadableRequest:
     content = decode(request)
     return UnreadableRequest("it is not in base64") if content is None else certificate_signer.read(content)
@@ -121,7 +126,7 @@ class Findings:
     bundle: ConfigMap | None
 
 
-async def gather(reader: LiveReader, certificate_signer: CryptographySigner, namespace: str) -> Findings:
+async def gather(reader: LiveReader, certificate_signer: "CryptographySigner", namespace: str) -> Findings:
     """Read the CA and the trust bundle. `namespace` is the signer's own, which holds the Secret."""
     secret = read_result(await reader.get(SECRET, well_known.AGENT_AUTHORITY, Secret, namespace))
     trust = read_result(
@@ -141,7 +146,7 @@ async def gather(reader: LiveReader, certificate_signer: CryptographySigner, nam
 
 
 def _stored_ca(
-    secret: ReadResult[Secret], record: ReadResult[AuthorityRecord], certificate_signer: CryptographySigner
+    secret: ReadResult[Secret], record: ReadResult[AuthorityRecord], certificate_signer: "CryptographySigner"
 ) -> ReadResult[StoredCa]:
     if not isinstance(record, Present) or not isinstance(secret, Present):
         return Absent() if isinstance(record, Absent) else Unreadable(_why_unreadable(record))
@@ -163,7 +168,7 @@ def _stored_ca(
 
 
 def _bundle(
-    trust: ReadResult[ConfigMap], certificate_signer: CryptographySigner
+    trust: ReadResult[ConfigMap], certificate_signer: "CryptographySigner"
 ) -> ReadResult[frozenset[str]]:
     if not isinstance(trust, Present):
         return trust
@@ -220,7 +225,7 @@ def _changed(request: CertificateSigningRequest, part: str, status: Mapping[str,
 
 
 def request_for(
-    step: authority.Step, found: Findings, certificate_signer: CryptographySigner, namespace: str
+    step: authority.Step, found: Findings, certificate_signer: "CryptographySigner", namespace: str
 ) -> Request | None:
     """Return the write that carries out `step`; None for a step without one."""
     now, record = found.facts.now, found.record
@@ -250,7 +255,7 @@ def request_for(
             assert_never(step)
 
 
-def _made(certificate_signer: CryptographySigner, now: float) -> KeyPair:
+def _made(certificate_signer: "CryptographySigner", now: float) -> KeyPair:
     return certificate_signer.make_authority(Window(now - BACKDATED, now + authority.LIVES_FOR))
 
 
@@ -268,7 +273,7 @@ def _existing_authority(record: AuthorityRecord | None) -> AuthorityRecord:
     return record
 
 
-def _print(certificate_signer: CryptographySigner, former: FormerAuthority) -> str:
+def _print(certificate_signer: "CryptographySigner", former: FormerAuthority) -> str:
     return certificate_signer.describe(former.certificate).fingerprint
 
 
@@ -304,7 +309,7 @@ def _keep(found: Findings, record: AuthorityRecord, *, acknowledges: bool = Fals
     )
 
 
-def _publish(found: Findings, certificate_signer: CryptographySigner, trusted: frozenset[str]) -> Request:
+def _publish(found: Findings, certificate_signer: "CryptographySigner", trusted: frozenset[str]) -> Request:
     record = _existing_authority(found.record)
     pairs = (record.signing, *((record.successor,) if record.successor else ()), *record.former)
     certificates = {
@@ -357,7 +362,7 @@ class CaManager:
 
     reader: LiveReader
     client: ApiClient
-    certificate_signer: CryptographySigner
+    certificate_signer: "CryptographySigner"
     recorder: SignerRecorder
     namespace: str
     """The signer's own, which holds the Secret."""
@@ -418,7 +423,7 @@ class RequestController:
 
     reader: LiveReader
     client: ApiClient
-    certificate_signer: CryptographySigner
+    certificate_signer: "CryptographySigner"
     care: CaManager
     recorder: SignerRecorder
 
@@ -556,7 +561,7 @@ class Signer:
         transport: Transport,
         election: ElectionSettings,
         observers: SignerObservers,
-        certificate_signer: CryptographySigner,
+        certificate_signer: "CryptographySigner",
         *,
         admission: Admission | None = None,
     ) -> None:
