@@ -21,14 +21,14 @@ from simulation.api_server.admission import AdmissionRules
 from simulation.api_server.node_deletion_policy import deletable_nodes_policy
 from simulation.api_server.people_policies import orders_policy, settings_policy
 from simulation.api_server.policies import confirmation_policy, nodes_policy, remediations_policy
-from simulation.api_server.power_cycle_rules import power_cycle_rules
 from simulation.api_server.remediation_rules import (
     order_rules,
     policy_rules,
+    power_cycle_rules,
     remediation_rules,
+    self_remediation_rules,
     template_rules,
 )
-from simulation.api_server.self_remediation_rules import self_remediation_rules
 
 
 def our_rules(*, node_deletion: bool = False) -> AdmissionRules:

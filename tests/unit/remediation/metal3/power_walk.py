@@ -52,7 +52,7 @@ from nodemend.safety.lifecycle import (
     RevokeRelease,
     TakeLock,
 )
-from simulation.api_server.power_cycle_rules import ON_UPDATE
+from simulation.api_server.remediation_rules import POWER_CYCLE
 from tests.unit.remediation.metal3.power_worlds import ESCALATING, HOST, remediation
 from tests.unit.safety.worlds import ACTING, OUR_TAINT, SILENT_NODE, switch
 
@@ -222,7 +222,7 @@ class World:
         before = {"spec": None, "status": msgspec.to_builtins(self.status)}
         self.status = after(self.status, step, epoch=self.epoch, generation=1, now="now")
         now = {"spec": None, "status": msgspec.to_builtins(self.status)}
-        assert [name for name, holds, _ in ON_UPDATE if not holds(now, before)] == []
+        assert [rule.field for rule in POWER_CYCLE if not rule.holds(now, before)] == []
         self.version += 1
         if isinstance(step, ForgetBackup) and self.has == BELONGINGS:
             self.deleted = False

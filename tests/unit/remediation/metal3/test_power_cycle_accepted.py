@@ -12,7 +12,7 @@ from nodemend.remediation.metal3.decide import decide
 from nodemend.remediation.metal3.model import PowerFacts, Step
 from nodemend.remediation.metal3.status import StatusStep, after
 from simulation.api_server.admission import Attempt, Operation, User, allow_everything
-from simulation.api_server.power_cycle_rules import power_cycle_rules
+from simulation.api_server.remediation_rules import power_cycle_rules
 from tests.unit.remediation.metal3.test_power_cycle_attempts import BRINGING_BACK, PAUSING
 from tests.unit.remediation.metal3.test_power_cycle_ends import CALLED_OFF, ENDS, REPLACEMENTS
 from tests.unit.remediation.metal3.test_power_cycle_phases import HELD_UP, STORY, UNDONE
