@@ -1,7 +1,4 @@
-"""Two simulations of the same cluster under different rules, side by side.
-
-Text output of `kubectl mend simulate --diff`.
-"""
+"""Two simulations of the same cluster under different rules, side by side: `kubectl mend simulate --diff`."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -81,7 +78,7 @@ def _side(side: Side) -> SideView:
         name=side.name,
         rules=side.view.given.rules,
         totals=side.view.totals,
-        first_begins_at=min((one.begun_at for one in side.story.attempts), default=None),
+        first_begins_at=min((one.begins_at for one in side.story.attempts), default=None),
     )
 
 
@@ -96,8 +93,8 @@ def _parting(first: Side, second: Side) -> PartingView | None:
 
 def _first_alone(one: Side, other: Side) -> tuple[float, str]:
     """Return the first remediation of `one` that `other` does not start at the same time."""
-    theirs = {(attempt.begun_at, attempt.node) for attempt in other.story.attempts}
-    mine = ((attempt.begun_at, attempt.node) for attempt in one.story.attempts)
+    theirs = {(attempt.begins_at, attempt.node) for attempt in other.story.attempts}
+    mine = ((attempt.begins_at, attempt.node) for attempt in one.story.attempts)
     return min((begun for begun in mine if begun not in theirs), default=(inf, ""))
 
 
@@ -107,7 +104,7 @@ def _only(one: Side, other: Side) -> Iterator[OnlyView]:
     nodes: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for attempt in one.story.attempts:
         if attempt.node not in theirs:
-            nodes[_why_not(other.story, attempt.node, attempt.begun_at)][attempt.node] = None
+            nodes[_why_not(other.story, attempt.node, attempt.begins_at)][attempt.node] = None
     for why, named in nodes.items():
         yield OnlyView(remediated_by=one.name, nodes=tuple(named), other=other.name, why=why)
 
@@ -123,7 +120,7 @@ def _why_not(story: RunLog, node: str, at: float) -> str:
 
 
 def _lasts_at(attempt: RemediationAttempt, at: float) -> bool:
-    return attempt.begun_at <= at < (inf if attempt.over_at is None else attempt.over_at)
+    return attempt.begins_at <= at < (inf if attempt.over_at is None else attempt.over_at)
 
 
 _WIDTH: Final = 100

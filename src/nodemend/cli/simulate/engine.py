@@ -3,21 +3,14 @@
 At each time it first applies all events, then evaluates every affected target, and then asks the guard once
 per queue, again as long as it allows a remediation.
 
-The pending events of a simulation, the nearest first.
-
-Events of simulated nodes: failures, recoveries, and the ends of remediations.
-
-Unhealthy nodes waiting for a remediation, grouped so that the guard's answer is equal within a group.
-
-Selects the queues that must ask the guard now. For the others, the answer cannot have changed.
-
 A storm can leave thousands of nodes in hundreds of failure domains waiting for hours. If each queue asked
-every time, a simulation of them would take minutes.
+every time, a simulation of them would take minutes. So only the queues ask whose answer can have changed.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import heappop, heappush
 from math import ceil
 from typing import Final, assert_never
@@ -37,51 +30,13 @@ from nodemend.rules.request import Create, DeleteRemediation, Escalate, NoAction
 from nodemend.safety.guard_holds import CoolingDown, OtherRemediation, StartInterval
 from nodemend.safety.holds import CannotRead, Hold, HoldReason
 
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A failure spec starts. At this time the failing nodes are chosen, each with its own time."""
-
-    of: FailureSpec
+Event = Callable[[float], Iterable[str]]
+"""Applies a change at this time and returns the nodes that must be evaluated because of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRecovery:
-    """A recovery spec starts. At this time the nodes that heal without a remediation are chosen."""
-
-    of: FailureSpec
-
-
-@dataclass(frozen=True, slots=True)
-class Fails:
-    node: str
-
-
-@dataclass(frozen=True, slots=True)
-class Heals:
-    node: str
-
-
-@dataclass(frozen=True, slots=True)
-class RemediationEnded:
-    """A remediation has run for its full duration."""
-
-    record: RemediationRecord
-
-
-@dataclass(frozen=True, slots=True)
-class NodeDeadline:
-    """A deadline of one node."""
-
-    node: str
-
-
-@dataclass(frozen=True, slots=True)
-class Wake:
-    """Only time has passed, which may change the guard's answer."""
-
-
-Event = Failure | NodeRecovery | Fails | Heals | RemediationEnded | NodeDeadline | Wake
+def only_time_passes(_now: float) -> Iterable[str]:
+    """Change nothing. The guard's answer may change by time alone."""
+    return ()
 
 
 class EventQueue:
@@ -96,11 +51,15 @@ class EventQueue:
         self._noted += 1
         heappush(self._heap, (at, self._noted, event))
 
+    def evaluate(self, at: float, node: str) -> None:
+        """Have the node evaluated at this time, for example at a deadline."""
+        self.note(at, lambda _now: (node,))
+
     def wake(self, at: float) -> None:
-        """Add a Wake, at most one per time."""
+        """Have the guard asked at this time."""
         if at not in self._wakes:
             self._wakes.add(at)
-            self.note(at, Wake())
+            self.note(at, only_time_passes)
 
     @property
     def next_at(self) -> float | None:
@@ -112,89 +71,73 @@ class EventQueue:
 
 
 class FailureInjector:
-    """Applies events to the simulated world.
+    """Changes the simulated world at the times of the plan.
 
-    Raises NobodyError at once if the plan names nodes that do not exist.
+    Raises NoNodesError at once if the plan names nodes that do not exist.
     """
 
-    def __init__(
-        self, plan: Plan, nodes: Mapping[str, NodeRecord], agenda: EventQueue, story: RunLog
-    ) -> None:
-        self._plan = plan
+    def __init__(self, plan: Plan, world: SimulatedCluster, agenda: EventQueue, story: RunLog) -> None:
+        self._world = world
         self._agenda = agenda
         self._story = story
+        nodes = {node.name: node for node in world.view.nodes.all()}
         choices = [one.choice for one in (*plan.fails, *plan.heals)]
         self._members: dict[Choice, tuple[str, ...]] = {one: members(one, nodes) for one in choices}
         self._stays_unhealthy = frozenset(
             name for one in plan.stays_unhealthy for name in _chosen(one, nodes)
         )
         for invention in plan.fails:
-            agenda.note(invention.when.begins, Failure(invention))
+            agenda.note(invention.when.begins, partial(self._choose_failing, invention))
         for invention in plan.heals:
-            agenda.note(invention.when.begins, NodeRecovery(invention))
+            agenda.note(invention.when.begins, partial(self._choose_healing, invention))
 
-    def happen(self, event: Event, world: SimulatedCluster, now: float) -> Iterable[str]:
-        """Apply an event and return the nodes that must be evaluated because of it."""
-        match event:
-            case Failure(invention):
-                self._choose_failing(invention, world)
-            case NodeRecovery(invention):
-                self._choose_healing(invention, world)
-            case Fails(node):
-                return self._fail(node, world, now)
-            case Heals(node):
-                return self._heal(node, world, now)
-            case RemediationEnded(record):
-                return self._end(record, world, now)
-            case NodeDeadline(node):
-                return (node,)
-            case Wake():
-                pass
-            case _:
-                assert_never(event)
-        return ()
-
-    def _choose_failing(self, invention: FailureSpec, world: SimulatedCluster) -> None:
+    def _choose_failing(self, invention: FailureSpec, _now: float) -> Iterable[str]:
         """Choose among the nodes that do not fail yet. A percentage refers to all matching nodes."""
         all_nodes = self._members[invention.choice]
-        well = [name for name in all_nodes if not world.is_sick(name)]
+        well = [name for name in all_nodes if not self._world.is_sick(name)]
         chosen = spread(well, share(invention.choice.how_many, len(all_nodes)))
-        for at, name in zip(moments(invention.when, len(chosen)), chosen, strict=True):
-            self._agenda.note(at, Fails(name))
+        return self._plan(invention, chosen, self._fail)
 
-    def _choose_healing(self, invention: FailureSpec, world: SimulatedCluster) -> None:
+    def _choose_healing(self, invention: FailureSpec, _now: float) -> Iterable[str]:
         """Choose among the nodes that fail now."""
-        all_nodes = self._members[invention.choice]
-        sick = [name for name in all_nodes if world.is_sick(name)]
+        sick = [name for name in self._members[invention.choice] if self._world.is_sick(name)]
         chosen = spread(sick, share(invention.choice.how_many, len(sick)))
-        for at, name in zip(moments(invention.when, len(chosen)), chosen, strict=True):
-            self._agenda.note(at, Heals(name))
+        return self._plan(invention, chosen, self._heal)
 
-    def _fail(self, node: str, world: SimulatedCluster, now: float) -> Iterable[str]:
-        if world.is_sick(node):
+    def _plan(
+        self, invention: FailureSpec, chosen: tuple[str, ...], change: Callable[[str, float], Iterable[str]]
+    ) -> Iterable[str]:
+        """Note the change of each chosen node at its own time."""
+        for at, name in zip(moments(invention.when, len(chosen)), chosen, strict=True):
+            self._agenda.note(at, partial(change, name))
+        return ()
+
+    def _fail(self, node: str, now: float) -> Iterable[str]:
+        if self._world.is_sick(node):
             return ()
-        world.fail(node, now)
+        self._world.fail(node, now)
         self._story.tell(now, StepKind.FAIL, node)
         return (node,)
 
-    def _heal(self, node: str, world: SimulatedCluster, now: float) -> Iterable[str]:
-        if not world.is_sick(node):
+    def _heal(self, node: str, now: float) -> Iterable[str]:
+        if not self._world.is_sick(node):
             return ()
-        world.heal(node, now)
+        self._world.heal(node, now)
         self._story.tell(now, StepKind.HEAL, node)
         return (node,)
 
-    def _end(self, record: RemediationRecord, world: SimulatedCluster, now: float) -> Iterable[str]:
-        found = world.remediations.find(record)
+    def end(self, record: RemediationRecord, now: float) -> Iterable[str]:
+        """End a remediation that has run for its full duration."""
+        found = self._world.remediations.find(record)
         if found is None:
             return ()
         node, healed = record.name, record.name not in self._stays_unhealthy
-        if healed and world.is_sick(node):
-            world.heal(node, now)
+        if healed and self._world.is_sick(node):
+            self._world.heal(node, now)
             self._story.tell(now, StepKind.BACK, node)
         elif not healed:
             self._story.tell(now, StepKind.STILL_UNHEALTHY, node)
-        world.remediations.end(found, succeeded=healed, now=now)
+        self._world.remediations.end(found, succeeded=healed, now=now)
         return (node,)
 
 
@@ -353,7 +296,7 @@ All times are whole seconds, so a nearer deadline is a rounding error and is not
 
 
 def simulate(snapshot: Snapshot, plan: Plan, *, thorough: bool = False) -> RunLog:
-    """Run the plan. Raises NobodyError if it names nodes that do not exist.
+    """Run the plan. Raises NoNodesError if it names nodes that do not exist.
 
     With `thorough`, the guard is also asked if its answer cannot have changed. The result is the same, but
     slower.
@@ -367,26 +310,26 @@ class _Engine:
         self._story = RunLog()
         self._log_writer = LogWriter(self._story)
         self._agenda = EventQueue()
-        self._failure_injector = FailureInjector(plan, snapshot.nodes, self._agenda, self._story)
         self._world = SimulatedCluster(snapshot, plan.symptom)
+        self._failure_injector = FailureInjector(plan, self._world, self._agenda, self._story)
         self._checker = SimulatedChecker(self._world)
         self._queues = Queues()
         self._turns = Turns(self._queues, self._checker, thorough=thorough)
         for record in snapshot.remediations:
-            self._agenda.note(plan.remediation_takes, RemediationEnded(record))
+            self._agenda.note(plan.remediation_takes, partial(self._failure_injector.end, record))
         for ends in pause_ends(snapshot):
             self._agenda.wake(ends)
 
     def run(self) -> RunLog:
         for name in self._checker.rebuild_counts(self._world.moment(0.0)):
-            self._agenda.note(0.0, NodeDeadline(name))
-        self._story.watched = self._checker.health_counts.total
+            self._agenda.evaluate(0.0, name)
+        self._story.watched = self._checker.evaluator.target_index.health_counts().total
         self._agenda.wake(0.0)
         while (now := self._agenda.next_at) is not None and now <= self._plan.lasts:
             pending, woken = set[str](), False
             while (event := self._agenda.take(now)) is not None:
-                pending.update(self._failure_injector.happen(event, self._world, now))
-                woken = woken or isinstance(event, Wake)
+                pending.update(event(now))
+                woken = woken or event is only_time_passes
             self._decide(sorted(pending), self._world.moment(now), woken=woken)
         return self._story
 
@@ -394,10 +337,12 @@ class _Engine:
         # After all targets are counted, one target per place is enough to detect a storm there.
         places = {case.place: case for name in pending if (case := self._evaluate(name, moment)) is not None}
         for case in places.values():
-            self._checker.update_storms(case, moment)
-        storm_state = self._checker.storm_state(moment)
+            self._checker.evaluator.update_storms(case.guard_target, case.place, moment)
+        storm_state = self._checker.evaluator.storm_state(moment)
         if (
-            self._log_writer.storm_state(storm_state, self._checker.health_counts, moment.now)
+            self._log_writer.storm_state(
+                storm_state, self._checker.evaluator.target_index.health_counts(), moment.now
+            )
             and storm_state == condition_reasons.COOLING_DOWN
         ):
             self._agenda.wake(moment.now + self._checker.settle_time(moment))
@@ -432,7 +377,7 @@ class _Engine:
             case NoAction(again_in):
                 self._log_writer.freed(name, now)
                 if again_in is not None:
-                    self._agenda.note(now + max(ceil(again_in), AT_LEAST), NodeDeadline(name))
+                    self._agenda.evaluate(now + max(ceil(again_in), AT_LEAST), name)
             case Hold(reason):
                 self._log_writer.held([name], reason, now)
             case Create():
@@ -476,7 +421,7 @@ class _Engine:
                 self._agenda.wake(moment.now + max(ceil(reason.remaining), AT_LEAST))
 
     def _next_remedy(self, target: NodeTarget) -> tuple[int, RemedyKind | NotServed]:
-        index = self._checker.next_remedy(target)
+        index = self._checker.escalation.next_of(target)
         return index, self._world.view.remedies.kind_of(target.check.spec.remedies[index].template)
 
     def _begin(self, case: SimulatedEvaluation, index: int, kind: RemedyKind, moment: Clocks) -> None:
@@ -487,7 +432,7 @@ class _Engine:
         waited = now - since if since is not None else 0.0
         self._log_writer.begun(case, record, index + 1, waited=waited, now=now)
         self._story.most_at_once = max(self._story.most_at_once, self._checker.in_progress)
-        self._agenda.note(now + self._plan.remediation_takes, RemediationEnded(record))
+        self._agenda.note(now + self._plan.remediation_takes, partial(self._failure_injector.end, record))
         self._evaluate(target.node.name, moment)
 
     def _alike(self, case: SimulatedEvaluation) -> QueueKey:
@@ -497,7 +442,7 @@ class _Engine:
             place=case.place,
             excluded_by=case.guard_target.excluded_by,
             maintained_by=case.guard_target.maintained_by,
-            remedy=self._checker.next_remedy(case.target),
+            remedy=self._checker.escalation.next_of(case.target),
             alone=name if alone else "",
         )
 

@@ -1,9 +1,4 @@
-"""The log of a simulation, in order of time.
-
-The periods for which nodes were held, with reasons.
-
-Writes the log of a simulation while it runs.
-"""
+"""The log of a simulation, in order of time, and the periods for which nodes were held. Times are seconds."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -116,14 +111,17 @@ class StepKind(StrEnum):
 
 @dataclass(slots=True)
 class LogStep:
-    """A change of some nodes at one time, and its reason. Only holds have `reason` and `sort`."""
+    """A change of some nodes at one time.
+
+    `reason` of a hold is the same string as in conditions, events and metrics, `scope` the place of a storm.
+    """
 
     at: float
     what: StepKind
-    why: str = ""
+    nodes: list[str]
     reason: str = ""
-    sort: HoldKind | None = None
-    nodes: list[str] = field(default_factory=list)
+    scope: str = ""
+    why: str = ""
 
 
 class RemediationOutcome(StrEnum):
@@ -137,7 +135,7 @@ class RemediationOutcome(StrEnum):
 
 @dataclass(slots=True)
 class RemediationAttempt:
-    """One remediation that started."""
+    """One remediation that started, in the order of starts. `over_at` is None if it is open at the end."""
 
     node: str
     check: str
@@ -146,8 +144,8 @@ class RemediationAttempt:
     """Number of the remedy in its check, counted from 1."""
     unhealthy_at: float
     waited: float
-    """Seconds for which the guard held it."""
-    begun_at: float
+    """Seconds for which the guard held it, not including earlier remedies."""
+    begins_at: float
     over_at: float | None = None
     ending: RemediationOutcome = RemediationOutcome.UNDER_WAY
 
@@ -169,7 +167,7 @@ class RunLog:
         *nodes: str,
         why: str = "",
         reason: str = "",
-        sort: HoldKind | None = None,
+        scope: str = "",
     ) -> None:
         """Add a step. Changes of several nodes at one time with one cause become one step."""
         for step in reversed(self.steps):
@@ -178,7 +176,7 @@ class RunLog:
             if (step.what, step.why) == (what, why):
                 step.nodes.extend(nodes)
                 return
-        self.steps.append(LogStep(at, what, why, reason, sort, list(nodes)))
+        self.steps.append(LogStep(at, what, list(nodes), reason, scope, why))
 
 
 _STORM_STEPS: Final = {
@@ -222,10 +220,8 @@ class LogWriter:
     def held(self, names: Sequence[str], reason: HoldReason, now: float) -> None:
         news = self._story.hold_periods.hold(names, reason, now)
         if news:
-            why, reason_name = reason.explain().sentence, reason.reason
-            self._story.tell(
-                now, StepKind.HOLD, *news, why=why, reason=reason_name, sort=hold_kind_of(reason)
-            )
+            why, scope = reason.explain().sentence, hold_kind_of(reason)[1]
+            self._story.tell(now, StepKind.HOLD, *news, why=why, reason=reason.reason, scope=scope)
 
     def freed(self, name: str, now: float) -> None:
         self._story.hold_periods.free(name, now)
@@ -242,7 +238,7 @@ class LogWriter:
             number=number,
             unhealthy_at=self._unhealthy_since.get(name, now),
             waited=waited,
-            begun_at=now,
+            begins_at=now,
         )
         self._attempts[record.uid] = attempt
         self._story.attempts.append(attempt)

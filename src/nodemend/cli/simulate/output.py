@@ -1,13 +1,4 @@
-"""Builds the view of a simulation from its log.
-
-The view of `kubectl mend simulate`. Times are seconds after the start.
-
-The starting point of a simulation, for readers of its result.
-
-Merges the steps of a simulation into few lines.
-
-Text output of `kubectl mend simulate`.
-"""
+"""The result of a simulation: its view, built from the log, and its text. Times count from the start."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +10,16 @@ from typing import ClassVar, Final
 from nodemend.api.quantities import parse_duration
 from nodemend.api.remediation_policy import Mode, RemediationPolicy
 from nodemend.cli.simulate.input import Snapshot
-from nodemend.cli.simulate.log import TURN, TURN_REASONS, HoldKind, HoldPeriod, RunLog, StepKind
+from nodemend.cli.simulate.log import (
+    TURN,
+    TURN_REASONS,
+    HoldKind,
+    HoldPeriod,
+    LogStep,
+    RemediationAttempt,
+    RunLog,
+    StepKind,
+)
 from nodemend.cli.simulate.scenario import SILENT, Plan
 from nodemend.cli.text import (
     NextStep,
@@ -69,39 +69,6 @@ class GivenView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepView:
-    """One step.
-
-    `reason` of a hold is the same string as in conditions, events and metrics, `scope` the place of a storm.
-    """
-
-    at: float
-    what: str
-    nodes: tuple[str, ...]
-    reason: str
-    scope: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemediationView:
-    """A remediation, in the order of starts. `over_at` is null if it is still open at the end.
-
-    `waited` are the seconds for which the guard held it. They do not include earlier remedies.
-    """
-
-    node: str
-    check: str
-    remedy: str
-    number: int
-    unhealthy_at: float
-    waited: float
-    begins_at: float
-    over_at: float | None
-    ending: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class HeldNodesView:
     """All nodes that were held for one sort of reason, with the most severe numbers that occurred."""
 
@@ -133,8 +100,8 @@ class SimulateView:
     given: GivenView
     for_seconds: int
     totals: TotalsView
-    steps: tuple[StepView, ...]
-    remediations: tuple[RemediationView, ...]
+    steps: tuple[LogStep, ...]
+    remediations: tuple[RemediationAttempt, ...]
     held: tuple[HeldNodesView, ...]
     assumed: tuple[str, ...]
     next_step: str
@@ -182,38 +149,13 @@ def build_view(snapshot: Snapshot, plan: Plan, story: RunLog) -> SimulateView:
         given=given,
         for_seconds=plan.lasts,
         totals=totals,
-        steps=tuple(
-            StepView(
-                at=one.at,
-                what=one.what,
-                nodes=tuple(one.nodes),
-                reason=one.reason,
-                scope=one.sort[1] if one.sort is not None else "",
-                why=one.why,
-            )
-            for one in story.steps
-        ),
-        remediations=tuple(_remediation_views(story)),
+        steps=tuple(story.steps),
+        remediations=tuple(story.attempts),
         held=held,
         assumed=tuple(_assumed(snapshot, plan, given)),
         advice=step.advice,
         next_step=step.command,
     )
-
-
-def _remediation_views(story: RunLog) -> Iterator[RemediationView]:
-    for one in story.attempts:
-        yield RemediationView(
-            node=one.node,
-            check=one.check,
-            remedy=one.remedy,
-            number=one.number,
-            unhealthy_at=one.unhealthy_at,
-            waited=one.waited,
-            begins_at=one.begun_at,
-            over_at=one.over_at,
-            ending=one.ending,
-        )
 
 
 def _hold_views(story: RunLog, lasts: int) -> Iterator[HeldNodesView]:
@@ -329,7 +271,7 @@ class Line:
     nodes: list[str] = field(default_factory=list)
 
 
-def fold(steps: Sequence[StepView]) -> tuple[int, list[Line]]:
+def fold(steps: Sequence[LogStep]) -> tuple[int, list[Line]]:
     """Return the lines and the seconds that each covers: the shortest slice that needs at most MOST_LINES."""
     for slice_ in SLICES:
         lines = _folded(steps, slice_)
@@ -362,7 +304,7 @@ def _names(nodes: Sequence[str]) -> str:
     return spell_names(nodes, fit)
 
 
-def _folded(steps: Sequence[StepView], slice_: int) -> list[Line]:
+def _folded(steps: Sequence[LogStep], slice_: int) -> list[Line]:
     lines: dict[tuple[int, str, str], Line] = {}
     for step in steps:
         if step.what == StepKind.CLOSE:
@@ -375,7 +317,7 @@ def _folded(steps: Sequence[StepView], slice_: int) -> list[Line]:
     return list(lines.values())
 
 
-def _cause(step: StepView) -> str:
+def _cause(step: LogStep) -> str:
     """Return the grouping key.
 
     Holds of one sort differ only in their numbers, so the last one represents all.

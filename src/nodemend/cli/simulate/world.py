@@ -1,8 +1,6 @@
-"""A simulated cluster: the checker's caches and the changes of the nodes in them.
+"""A simulated cluster: the checker's caches, and the changes of the nodes and remediations in them.
 
-The simulated remediations: created, ended with success or failure, and deleted.
-
-The checker's decisions about the simulated cluster, made by the functions that it runs in a real one.
+The functions that the checker runs in a real cluster decide here too.
 """
 
 from collections import Counter
@@ -48,7 +46,7 @@ from nodemend.records.remediation import RemediationRecord, RemediationWire, as_
 from nodemend.rules.node import Healthy, NodeHealth
 from nodemend.rules.request import Create, ExistingRemediation, RemedyPolicy, Request, decide
 from nodemend.safety.facts import Present
-from nodemend.safety.guard import Allowed, HealthCounts, guard
+from nodemend.safety.guard import Allowed, guard
 from nodemend.safety.holds import Hold, HoldReason
 
 
@@ -270,8 +268,8 @@ class SimulatedChecker:
         self._world = world
         self._around = NodeGuardInputs(world.view, world.seen.control_plane_index)
         storm_tracker = StormTracker(stormy_before=storm_before(world.view.policies), now=0.0)
-        self._evaluator = GuardEvaluator(self._around, storm_tracker, last_start=-inf)
-        self._escalation = EscalationTracker(world.view)
+        self.evaluator = GuardEvaluator(self._around, storm_tracker, last_start=-inf)
+        self.escalation = EscalationTracker(world.view)
         self._guard_targets: dict[str, tuple[GuardTarget, CountScope]] = {}
         self._known_policies: dict[str, RemedyPolicy] = {}
 
@@ -314,7 +312,7 @@ class SimulatedChecker:
         known = self._guard_targets.get(name)
         if known is None or spec.pause is not None or spec.maintenance:
             guard_target = guard_target_of(target, moment.wall)
-            known = self._guard_targets[name] = guard_target, self._evaluator.place_of(guard_target, moment)
+            known = self._guard_targets[name] = guard_target, self.evaluator.place_of(guard_target, moment)
         return known
 
     def _remedy_policy(self, target: NodeTarget) -> RemedyPolicy:
@@ -329,7 +327,7 @@ class SimulatedChecker:
 
     def ask(self, case: SimulatedEvaluation, moment: Clocks) -> Request:
         """Return the action that the target needs, with the guard's answer."""
-        guarded = guard(self._evaluator.facts_of(case.guard_target, case.place, moment))
+        guarded = guard(self.evaluator.facts_of(case.guard_target, case.place, moment))
         return decide(case.health, case.existing, guarded, self._remedy_policy(case.target))
 
     def ask_for_all(self, moment: Clocks) -> dict[str, HoldReason | None]:
@@ -337,39 +335,29 @@ class SimulatedChecker:
         answers: dict[str, HoldReason | None] = {}
         for check in self._world.view.checks.all():
             anybody, place = anybody_under(check, moment.wall), CountScope(check.metadata.name)
-            guarded = guard(self._evaluator.facts_of(anybody, place, moment))
+            guarded = guard(self.evaluator.facts_of(anybody, place, moment))
             answers[place.check] = guarded.reason if isinstance(guarded, Hold) else None
         return answers
 
     def note(self, case: SimulatedEvaluation, request: Request) -> None:
         """Record the target's state before the guard is asked."""
         self._upsert(case, remediating=case.ours is not None)
-        self._escalation.note(case.target, case.health, case.ours, request)
+        self.escalation.note(case.target, case.health, case.ours, request)
 
     def begin(self, case: SimulatedEvaluation, moment: Clocks) -> None:
         """Record that the target's remediation starts now."""
-        self._evaluator.last_start = moment.now
+        self.evaluator.last_start = moment.now
         self._upsert(case, remediating=True)
-        self._escalation.note(case.target, case.health, case.ours, Create())
+        self.escalation.note(case.target, case.health, case.ours, Create())
 
     def _upsert(self, case: SimulatedEvaluation, *, remediating: bool) -> TargetStatus:
         healthy = isinstance(case.health, Healthy)
         entry = REMEDIATING if remediating else HEALTHY if healthy else SICK
-        self._evaluator.target_index.upsert(case.target.node.name, case.place, entry)
+        self.evaluator.target_index.upsert(case.target.node.name, case.place, entry)
         return entry
 
-    def next_remedy(self, target: NodeTarget) -> int:
-        return self._escalation.next_of(target)
-
-    def update_storms(self, case: SimulatedEvaluation, moment: Clocks) -> None:
-        self._evaluator.update_storms(case.guard_target, case.place, moment)
-
-    def storm_state(self, moment: Clocks) -> str:
-        """Return the storm state: active, cooldown, or empty for inactive."""
-        return self._evaluator.storm_state(moment)
-
     def settle_time(self, moment: Clocks) -> float:
-        policy = self._evaluator.policy(moment)
+        policy = self.evaluator.policy(moment)
         return policy.value.settle_time if isinstance(policy, Present) else 0.0
 
     def is_control_plane(self, name: str) -> bool:
@@ -379,7 +367,3 @@ class SimulatedChecker:
     def in_progress(self) -> int:
         """Number of nodes under remediation."""
         return len(targets.under_remediation(self._world.view.remedies.all()))
-
-    @property
-    def health_counts(self) -> HealthCounts:
-        return self._evaluator.target_index.health_counts()

@@ -37,7 +37,7 @@ def simulated(objects: Iterable[Object], *fails: str, **others: Any) -> RunLog:
 
 
 def begun(story: RunLog) -> list[tuple[float, str]]:
-    return [(attempt.begun_at, attempt.node) for attempt in story.attempts]
+    return [(attempt.begins_at, attempt.node) for attempt in story.attempts]
 
 
 def steps(story: RunLog, *kinds: StepKind) -> list[tuple[float, StepKind, list[str]]]:

@@ -164,7 +164,7 @@ def test_a_node_of_the_control_plane_waits_for_those_of_other_zones() -> None:
 def test_a_remedy_that_does_not_heal_in_its_time_is_given_up_for_the_next() -> None:
     ladder = plain(remedies=[remedy("NodeFence", "5m"), remedy()])
     story = simulated(ladder, "edge-a1@0s", takes=900)
-    assert [(one.begun_at, one.remedy, one.number) for one in story.attempts] == [
+    assert [(one.begins_at, one.remedy, one.number) for one in story.attempts] == [
         (300, "NodeFence", 1),
         (600, "ManualRemediation", 2),
     ]
@@ -177,7 +177,7 @@ def test_a_remedy_that_does_not_heal_in_its_time_is_given_up_for_the_next() -> N
 def test_a_node_that_stays_unhealthy_escalates_to_the_last_step_and_stays_there() -> None:
     ladder = plain(remedies=[remedy("NodeFence"), remedy()])
     story = simulated(ladder, "edge-a1@0s", stays_unhealthy=("edge-a1",))
-    assert [(one.begun_at, one.number) for one in story.attempts] == [(300, 1), (900, 2)]
+    assert [(one.begins_at, one.number) for one in story.attempts] == [(300, 1), (900, 2)]
     assert list(story.hold_periods.all()) == [HoldPeriod("edge-a1", ("RemediesExhausted", ""), 1500, None)]
     assert steps(story, StepKind.STILL_UNHEALTHY) == [
         (900, StepKind.STILL_UNHEALTHY, ["edge-a1"]),

@@ -96,11 +96,11 @@ def in_progress(story: RunLog, plan: Plan, at: float) -> set[str]:
 
     A remediation that has finished but is not yet deleted does not count.
     """
-    return {one.node for one in story.attempts if one.begun_at <= at < _ends(one, plan)}
+    return {one.node for one in story.attempts if one.begins_at <= at < _ends(one, plan)}
 
 
 def _ends(attempt: RemediationAttempt, plan: Plan) -> float:
-    takes = attempt.begun_at + plan.remediation_takes
+    takes = attempt.begins_at + plan.remediation_takes
     return takes if attempt.over_at is None else min(takes, attempt.over_at)
 
 
@@ -127,7 +127,7 @@ def test_the_limits_are_kept(snapshot: Snapshot, plan: Plan) -> None:
     assert snapshot.policy is not None
     facts = policy_facts(snapshot.policy, snapshot.taken_at)
     most = most_at_once(facts, story.watched)
-    begins = [attempt.begun_at for attempt in story.attempts]
+    begins = [attempt.begins_at for attempt in story.attempts]
 
     assert begins == sorted(begins)
     assert all(later - earlier >= facts.min_interval for earlier, later in pairwise(begins))
@@ -148,7 +148,7 @@ def test_no_node_is_remediated_before_it_is_unhealthy(snapshot: Snapshot, plan: 
     }
     for attempt in story.attempts:
         assert (attempt.node, attempt.unhealthy_at) in unhealthy
-        assert attempt.unhealthy_at <= attempt.begun_at
+        assert attempt.unhealthy_at <= attempt.begins_at
     for spell in story.hold_periods.all():
         assert any(node_ == spell.node and at <= spell.since for node_, at in unhealthy)
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from nodemend.cli.simulate.log import StepKind
-from nodemend.cli.simulate.output import MOST_LINES, Line, StepView, fold, spell_line, spell_what
+from nodemend.cli.simulate.log import LogStep, StepKind
+from nodemend.cli.simulate.output import MOST_LINES, Line, fold, spell_line, spell_what
 
 
 def a_step(
     at: float, what: StepKind, *nodes: str, why: str = "", reason: str = "", scope: str = ""
-) -> StepView:
-    return StepView(at=at, what=what, nodes=nodes, why=why, reason=reason, scope=scope)
+) -> LogStep:
+    return LogStep(at=at, what=what, nodes=[*nodes], why=why, reason=reason, scope=scope)
 
 
 def test_what_happens_within_a_minute_for_one_cause_is_one_line() -> None:
