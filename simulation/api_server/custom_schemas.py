@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from simulation.api_server.builtin_types import builtin_type
-from simulation.api_server.schema import ABSENT, ANYTHING, Rules, Schema, Shape, Ties, fill_names
+from simulation.api_server.schema import ABSENT, ANYTHING, Schema, Shape, Ties, fill_names
 
 SHAPES: Final = {
     "string": Shape.STRING,
@@ -29,7 +29,7 @@ def root_schema(document: Mapping[str, Any]) -> Schema:
 
 def parse_schema(document: Mapping[str, Any]) -> Schema:
     schema = _shaped(document)
-    schema.rules = _rules(document)
+    schema.rules = document
     schema.nullable = bool(document.get("nullable"))
     if "default" in document:
         schema.default = read_custom(schema, document["default"])
@@ -70,23 +70,6 @@ def _shaped(document: Mapping[str, Any]) -> Schema:
 
 def _map_structure(document: Mapping[str, Any]) -> Ties:
     return Ties.ATOMIC if document.get("x-kubernetes-map-type") == "atomic" else Ties.GRANULAR
-
-
-def _rules(document: Mapping[str, Any]) -> Rules:
-    return Rules(
-        required=tuple(document.get("required", ())),
-        enum=tuple(document.get("enum", ())),
-        minimum=document.get("minimum"),
-        maximum=document.get("maximum"),
-        min_length=document.get("minLength"),
-        max_length=document.get("maxLength"),
-        min_items=document.get("minItems"),
-        max_items=document.get("maxItems"),
-        min_properties=document.get("minProperties"),
-        max_properties=document.get("maxProperties"),
-        pattern=document.get("pattern", ""),
-        format=document.get("format", ""),
-    )
 
 
 def read_custom(schema: Schema, value: Any, old: Any = ABSENT, *, drops_nulls: bool = True) -> Any:

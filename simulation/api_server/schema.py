@@ -41,25 +41,6 @@ class Zero(IntEnum):
     WRITTEN = auto()  # also if the field was absent
 
 
-@dataclass(slots=True, eq=False)
-class Rules:
-    """Constraints of a CRD's schema beyond the type."""
-
-    required: tuple[str, ...] = ()
-    enum: tuple[Any, ...] = ()
-    minimum: float | None = None
-    maximum: float | None = None
-    min_length: int | None = None
-    max_length: int | None = None
-    min_items: int | None = None
-    max_items: int | None = None
-    min_properties: int | None = None
-    max_properties: int | None = None
-    pattern: str = ""
-    format: str = ""
-
-
-NO_RULES: Final = Rules()
 ABSENT: Final = object()
 """Marks a missing default, because null can be a default."""
 
@@ -74,7 +55,8 @@ class Schema:
     keys: tuple[str, ...] = ()
     ties: Ties = Ties.GRANULAR
     zero: Zero = Zero.KEPT
-    rules: Rules = NO_RULES
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    """Constraints of a CRD's schema beyond the type, under their names in the CRD."""
     default: Any = ABSENT
     nullable: bool = False
     keeps_unknown: bool = False

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from math import inf
 from typing import Any, Final
 
 from simulation.api_server.field_causes import (
@@ -16,7 +17,7 @@ from simulation.api_server.field_causes import (
 )
 from simulation.api_server.field_comparison import item_name
 from simulation.api_server.quantities import canonical_time
-from simulation.api_server.schema import ABSENT, Rules, Schema, Shape, Ties
+from simulation.api_server.schema import ABSENT, Schema, Shape, Ties
 from simulation.api_server.statuses import Cause
 
 TYPES: Final[Mapping[Shape, tuple[str, tuple[type, ...]]]] = {
@@ -61,7 +62,9 @@ def check(schema: Schema, new: Any, old: Any, path: str) -> Iterator[Cause]:
         yield wrong_type(path, JSON_NAMES[type(new)], f"{path} in body must be of type {expected[0]}")
         return
     yield from CHECKS.get(type(new), _no_checks)(schema, new, old, path)
-    yield from _check_value(schema.rules, new, path)
+    enum = schema.rules.get("enum")
+    if enum and new not in enum:
+        yield not_supported(path, new, tuple(enum))
 
 
 def _check_map(schema: Schema, new: Any, old: Any, path: str) -> Iterator[Cause]:
@@ -71,13 +74,13 @@ def _check_map(schema: Schema, new: Any, old: Any, path: str) -> Iterator[Cause]
         if below is not None:
             yield from check(below, part, before.get(name, ABSENT), f"{path}.{name}" if path else name)
     rules = schema.rules
-    for name in rules.required:
+    for name in rules.get("required", ()):
         if name not in new:
             yield required(f"{path}.{name}" if path else name)
-    if rules.max_properties is not None and len(new) > rules.max_properties:
-        yield too_many(path, len(new), rules.max_properties)
-    if rules.min_properties is not None and len(new) < rules.min_properties:
-        yield wrong(path, new, f"{path} in body should have at least {rules.min_properties} properties")
+    if len(new) > rules.get("maxProperties", inf):
+        yield too_many(path, len(new), rules["maxProperties"])
+    if len(new) < rules.get("minProperties", 0):
+        yield wrong(path, new, f"{path} in body should have at least {rules['minProperties']} properties")
 
 
 def _check_list(schema: Schema, new: Any, old: Any, path: str) -> Iterator[Cause]:
@@ -87,10 +90,10 @@ def _check_list(schema: Schema, new: Any, old: Any, path: str) -> Iterator[Cause
             known = before.get(item_name(schema, item), ABSENT) if before else ABSENT
             yield from check(schema.element, item, known, f"{path}[{index}]")
     rules = schema.rules
-    if rules.max_items is not None and len(new) > rules.max_items:
-        yield too_many(path, len(new), rules.max_items)
-    if rules.min_items is not None and len(new) < rules.min_items:
-        yield wrong(path, len(new), f"{path} in body should have at least {rules.min_items} items")
+    if len(new) > rules.get("maxItems", inf):
+        yield too_many(path, len(new), rules["maxItems"])
+    if len(new) < rules.get("minItems", 0):
+        yield wrong(path, len(new), f"{path} in body should have at least {rules['minItems']} items")
 
 
 def _correlated(schema: Schema, old: Any) -> dict[str, Any]:
@@ -102,31 +105,27 @@ def _correlated(schema: Schema, old: Any) -> dict[str, Any]:
 
 def _check_text(schema: Schema, new: Any, _old: Any, path: str) -> Iterator[Cause]:
     rules = schema.rules
-    if rules.max_length is not None and len(new) > rules.max_length:
-        yield too_long(path, rules.max_length)
-    if rules.min_length is not None and len(new) < rules.min_length:
-        yield wrong(path, new, f"{path} in body should be at least {rules.min_length} chars long")
-    if rules.pattern and not _compiled(rules.pattern).search(new):
-        yield wrong(path, new, f"{path} in body should match '{rules.pattern}'")
-    if rules.format == "date-time" and not _is_time(new):
+    if len(new) > rules.get("maxLength", inf):
+        yield too_long(path, rules["maxLength"])
+    if len(new) < rules.get("minLength", 0):
+        yield wrong(path, new, f"{path} in body should be at least {rules['minLength']} chars long")
+    pattern = rules.get("pattern")
+    if pattern and not _compiled(pattern).search(new):
+        yield wrong(path, new, f"{path} in body should match '{pattern}'")
+    if rules.get("format") == "date-time" and not _is_time(new):
         yield wrong_type(path, new, f"{path} in body must be of type date-time")
 
 
 def _check_number(schema: Schema, new: Any, _old: Any, path: str) -> Iterator[Cause]:
     rules = schema.rules
-    if rules.minimum is not None and new < rules.minimum:
-        yield wrong(path, new, f"{path} in body should be greater than or equal to {rules.minimum}")
-    if rules.maximum is not None and new > rules.maximum:
-        yield wrong(path, new, f"{path} in body should be less than or equal to {rules.maximum}")
+    if new < rules.get("minimum", -inf):
+        yield wrong(path, new, f"{path} in body should be greater than or equal to {rules['minimum']}")
+    if new > rules.get("maximum", inf):
+        yield wrong(path, new, f"{path} in body should be less than or equal to {rules['maximum']}")
 
 
 def _no_checks(_schema: Schema, _new: Any, _old: Any, _path: str) -> Iterator[Cause]:
     return iter(())
-
-
-def _check_value(rules: Rules, new: Any, path: str) -> Iterator[Cause]:
-    if rules.enum and new not in rules.enum:
-        yield not_supported(path, new, rules.enum)
 
 
 CHECKS: Final[Mapping[type, Callable[[Schema, Any, Any, str], Iterator[Cause]]]] = {

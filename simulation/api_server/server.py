@@ -19,7 +19,7 @@ from simulation.api_server.custom_kinds import kinds_of
 from simulation.api_server.garbage import collector_requests
 from simulation.api_server.kinds import Kind
 from simulation.api_server.routing import Router
-from simulation.api_server.self_description import SelfDescription
+from simulation.api_server.self_description import describe
 from simulation.api_server.statuses import NoSuchPath, Refusal, method_not_allowed
 from simulation.api_server.storage import Snapshot, Storage
 from simulation.api_server.watch_requests import open_watch
@@ -62,7 +62,6 @@ class SimulatedApiServer:
         self._compacts_every = compacts_every
         self._compacted_at = (now(), self._storage.revision)
         self._kinds: list[Kind] = []
-        self._description = SelfDescription(self._kinds, authorizer, self._backend.server_time)
         for kind in builtin_kinds():
             self._serve(kind)
         for definition in definitions:
@@ -99,7 +98,7 @@ class SimulatedApiServer:
         except Refusal as refusal:
             return refusal.as_answer(self._backend.server_time())
         except NoSuchPath as nowhere:
-            described = self._description.answer(request, user)
+            described = describe(request, user, self._kinds, self._backend)
             return described or nowhere.as_answer(self._backend.server_time())
 
     def watch(self, request: Request, user: User = ADMIN) -> SimulatedWatch | ApiResponse:
