@@ -39,7 +39,7 @@ Random sequences of operations compare it with a real server (tests/simulation/d
 Leases, Pods, VolumeAttachments, Events, a custom kind that uses every feature of schemas, and Nodemend's own
 kinds and policies. Known differences are listed there. It does not implement:
 
-- CEL: the rules of the CRDs and policies that decide correctness are Python functions (`our_rules`).
+- CEL: the rules of the CRDs and policies that decide correctness are Python functions (`policies.our_rules`).
 - Every default and check of built-in kinds. It knows all their fields and types, but only the defaults and
   checks that those sequences reach. Namespaces, StatefulSets, Jobs, ConfigMaps, Secrets, ServiceAccounts and
   PersistentVolumeClaims are stored without checks.

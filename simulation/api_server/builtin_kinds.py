@@ -6,7 +6,12 @@ from typing import Any, Final
 from nodemend.api.resources import LEASE, NAMESPACE, NODE, VOLUME_ATTACHMENT, Resource
 from simulation.api_server.certificate_requests import CertificateRequestKind
 from simulation.api_server.events import EventKind
-from simulation.api_server.field_causes import (
+from simulation.api_server.fields import FieldSet
+from simulation.api_server.kinds import STATUS, Kind, TypedKind, with_metadata
+from simulation.api_server.object_meta import is_label, is_label_value, is_qualified_name, is_subdomain
+from simulation.api_server.pods import PodKind
+from simulation.api_server.statuses import (
+    Cause,
     duplicate,
     forbidden_value,
     immutable,
@@ -14,13 +19,7 @@ from simulation.api_server.field_causes import (
     required,
     wrong,
 )
-from simulation.api_server.field_sets import FieldSet
-from simulation.api_server.kinds import STATUS, Kind, with_metadata
-from simulation.api_server.object_meta import is_label, is_label_value, is_qualified_name, is_subdomain
-from simulation.api_server.pods import PodKind
-from simulation.api_server.statuses import Cause
 from simulation.api_server.storage import Object
-from simulation.api_server.typed_kinds import TypedKind
 
 EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 NOT_READY: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}

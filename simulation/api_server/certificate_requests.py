@@ -5,12 +5,10 @@ from typing import Any, Final
 
 from nodemend.api.resources import CERTIFICATE_SIGNING_REQUEST
 from simulation.api_server.admission import User
-from simulation.api_server.field_causes import duplicate, forbidden_value, not_supported, required, wrong
-from simulation.api_server.field_sets import FieldSet
-from simulation.api_server.kinds import STATUS
-from simulation.api_server.statuses import Cause
+from simulation.api_server.fields import FieldSet
+from simulation.api_server.kinds import STATUS, TypedKind
+from simulation.api_server.statuses import Cause, duplicate, forbidden_value, not_supported, required, wrong
 from simulation.api_server.storage import Object
-from simulation.api_server.typed_kinds import TypedKind
 
 APPROVAL: Final = "approval"
 SHORTEST: Final = 600

@@ -1,18 +1,26 @@
-"""POST: new objects."""
+"""POST: new objects, and the binding of a pod to a node."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from nodemend.api.resources import NAMESPACE
+from nodemend.api.resources import NAMESPACE, Resource
 from nodemend.kube.outcome import ApiResponse
 from simulation.api_server.admission import Denial, Operation, violations
 from simulation.api_server.calls import Call
 from simulation.api_server.decoding import Undecodable
-from simulation.api_server.kinds import Kind
+from simulation.api_server.kinds import Kind, with_metadata
 from simulation.api_server.managed_fields import Writer, record_update
 from simulation.api_server.object_meta import check_changed, check_name, check_new
 from simulation.api_server.schema_checks import STOPS_RULES
-from simulation.api_server.statuses import Refusal, already_exists, bad_request, forbidden, invalid, not_found
+from simulation.api_server.statuses import (
+    Refusal,
+    already_exists,
+    bad_request,
+    conflict,
+    forbidden,
+    invalid,
+    not_found,
+)
 from simulation.api_server.storage import Object, Stored
 
 NOT_FOR_CLIENTS = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
@@ -139,3 +147,49 @@ def _require_namespace(call: Call) -> None:
     if "deletionTimestamp" in row.object["metadata"]:
         why = f"unable to create new content in namespace {namespace} because it is being terminated"
         raise forbidden(call.route.resource, call.route.name, why)
+
+
+BINDING = Resource("", "v1", "Binding", "pods/binding")
+
+
+def bind(call: Call) -> ApiResponse:
+    """Assign a node to a pod. A pod is bound at most once."""
+    document = call.body()
+    target = document.get("target") if isinstance(document, dict) else None
+    if not isinstance(target, dict) or not target.get("name"):
+        raise bad_request("a binding names its target")
+    # The real server evaluates policies before it looks up the pod.
+    call.refuse_by_policy(call.route.name, call.denials(Operation.CREATE, None, document))
+    stored = call.table.rows.get(call.route.key)
+    if stored is None:
+        raise not_found(call.kind.resource, call.route.name)
+    pod = stored.object
+    if "deletionTimestamp" in pod["metadata"]:
+        raise conflict(
+            BINDING, call.route.name, f"pod {call.route.name} is being deleted, cannot be assigned to a host"
+        )
+    node = pod["spec"].get("nodeName")
+    if node:
+        raise conflict(
+            BINDING, call.route.name, f'pod {call.route.name} is already assigned to node "{node}"'
+        )
+    now = call.backend.stamp()
+    call.put(call.route.key, _bound(pod, target["name"], now))
+    body = b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201}'
+    return call.backend.answer(201, body)
+
+
+def _bound(pod: Object, node: str, now: str) -> Object:
+    scheduled = {
+        "type": "PodScheduled",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+    }
+    others = [one for one in pod["status"].get("conditions", ()) if one["type"] != "PodScheduled"]
+    bound = {
+        **pod,
+        "spec": {**pod["spec"], "nodeName": node},
+        "status": {**pod["status"], "conditions": [*others, scheduled]},
+    }
+    return with_metadata(bound)

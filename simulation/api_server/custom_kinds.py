@@ -4,15 +4,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nodemend.api.resources import Resource
-from simulation.api_server.custom_schemas import read_custom, root_schema
 from simulation.api_server.decoding import decode
-from simulation.api_server.field_causes import wrong
-from simulation.api_server.field_sets import FieldSet
+from simulation.api_server.fields import FieldSet
 from simulation.api_server.kinds import STATUS, Kind, with_metadata, with_part_of
 from simulation.api_server.object_meta import settled
-from simulation.api_server.schema import ABSENT
+from simulation.api_server.schema import ABSENT, read_custom, root_schema
 from simulation.api_server.schema_checks import STOPS_RULES, check, check_uniqueness
-from simulation.api_server.statuses import Cause
+from simulation.api_server.statuses import Cause, wrong
 from simulation.api_server.storage import Object
 
 

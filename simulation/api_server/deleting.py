@@ -1,4 +1,4 @@
-"""DELETE: immediate, after a grace period, or after the last finalizer is removed."""
+"""DELETE: immediate, after a grace period, or after the last finalizer is removed; or a whole collection."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -8,11 +8,19 @@ from nodemend.api.resources import Resource
 from nodemend.kube.outcome import ApiResponse
 from simulation.api_server.admission import Operation
 from simulation.api_server.calls import Call
-from simulation.api_server.field_causes import not_supported, wrong
 from simulation.api_server.kinds import with_metadata
 from simulation.api_server.quantities import print_time
-from simulation.api_server.statuses import bad_request, invalid, not_found, stale_precondition
+from simulation.api_server.reading import filter_of, list_body
+from simulation.api_server.statuses import (
+    bad_request,
+    invalid,
+    not_found,
+    not_supported,
+    stale_precondition,
+    wrong,
+)
 from simulation.api_server.storage import Object, encode
+from simulation.api_server.watching import WatchCache
 
 POLICIES: Final = ("Background", "Foreground", "Orphan")
 COLLECTOR_FINALIZERS: Final = {"Orphan": "orphan", "Foreground": "foregroundDeletion"}
@@ -217,3 +225,22 @@ def _answer_body(call: Call, object_: Object) -> bytes:
             "details": {key: value for key, value in details.items() if value},
         }
     )
+
+
+def delete_collection(call: Call, _cache: WatchCache) -> ApiResponse:
+    """Delete the selected objects. The answer contains their last versions before the deletion."""
+    call, options = with_options(call)
+    chosen = filter_of(call)
+    revision = call.backend.storage.revision
+    prefix = f"{chosen.namespace}/" if chosen.namespace else ""
+    rows = [
+        row
+        for key in call.table.keys
+        if key.startswith(prefix) and chosen.matches((row := call.table.rows[key]).object)
+    ]
+    for row in rows:
+        namespace, _, name = row.key.rpartition("/")
+        one = replace(call, route=replace(call.route, namespace=namespace, name=name))
+        delete_object(one, row.key, options, asked_for="Unknown")
+    metadata = {"resourceVersion": str(revision)}
+    return call.backend.answer(200, list_body(call, metadata, rows))

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from nodemend.api.resources import EVENT, Resource
-from simulation.api_server.field_causes import immutable, required, wrong
+from simulation.api_server.kinds import TypedKind
 from simulation.api_server.object_meta import is_qualified_name
-from simulation.api_server.statuses import Cause
+from simulation.api_server.statuses import Cause, immutable, required, wrong
 from simulation.api_server.storage import Object
-from simulation.api_server.typed_kinds import TypedKind
 
 FOR_CLUSTER_SCOPED: Final = ("default", "kube-system")
 """Namespaces in which an Event about an object without a namespace may be."""

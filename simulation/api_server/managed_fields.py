@@ -11,17 +11,21 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from simulation.api_server.field_comparison import Comparison, compare, field_set
-from simulation.api_server.field_merging import merge, with_named_fields, without
-from simulation.api_server.field_sets import (
+from simulation.api_server.fields import (
     EMPTY,
+    Comparison,
     FieldSet,
+    compare,
     difference,
+    field_set,
     intersection,
     members,
+    merge,
     overlap,
     recursive_difference,
     union,
+    with_named_fields,
+    without,
 )
 from simulation.api_server.schema import Schema
 from simulation.api_server.statuses import Cause, apply_conflict

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from simulation.api_server.field_causes import forbidden_value, immutable, required, wrong
-from simulation.api_server.statuses import Cause
+from simulation.api_server.statuses import Cause, forbidden_value, immutable, required, wrong
 
 Metadata = Mapping[str, Any]
 

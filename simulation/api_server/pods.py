@@ -4,12 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from nodemend.api.resources import POD, Resource
-from simulation.api_server.field_causes import forbidden_value, required, wrong
-from simulation.api_server.field_sets import FieldSet
-from simulation.api_server.kinds import STATUS, name_of, namespace_of, with_metadata
-from simulation.api_server.statuses import Cause
+from simulation.api_server.fields import FieldSet
+from simulation.api_server.kinds import STATUS, TypedKind, name_of, namespace_of, with_metadata
+from simulation.api_server.statuses import Cause, forbidden_value, required, wrong
 from simulation.api_server.storage import Object
-from simulation.api_server.typed_kinds import TypedKind
 
 SPEC_DEFAULTS: Final[dict[str, Any]] = {
     "restartPolicy": "Always",

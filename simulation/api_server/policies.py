@@ -1,13 +1,34 @@
-"""The chart's ValidatingAdmissionPolicies as tables of demands. The first demand that fails is reported."""
+"""The chart's ValidatingAdmissionPolicies as tables of demands, and all of Nodemend's admission rules.
+
+The first demand that fails is reported. Only the rules that decide correctness are here: epoch, ownership,
+confirmation, evidence, settings, orders, and permissions on Nodes. Runs against a real server with the real
+policies check that each function and its rule agree.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
-from nodemend.api.resources import Resource
+from nodemend.api.meta import parse_time
+from nodemend.api.resources import (
+    LEASE,
+    MANUAL_REMEDIATION,
+    MANUAL_REMEDIATION_TEMPLATE,
+    METAL3_REMEDIATION,
+    NODE,
+    NODE_HEALTH_CHECK,
+    POD,
+    REMEDIATION_ORDER,
+    REMEDIATION_POLICY,
+    SELF_REMEDIATION,
+    Resource,
+)
 from nodemend.api.well_known import (
+    AGENT_NAMESPACE,
     CHECK,
     CHECK_UID,
+    CONDITION_TAINTS,
     DRILL,
     NO_EXECUTE,
     ORDER,
@@ -16,10 +37,20 @@ from nodemend.api.well_known import (
     OUR_TAINT_VALUE,
     OUT_OF_SERVICE,
     PAST_GUARD,
+    POLICY_PROBE,
     RELEASE_REVOKED,
     SAFE_END,
+    SYSTEM_NAMESPACE,
 )
-from simulation.api_server.admission import Attempt, Operation, PolicyDenial, Question
+from simulation.api_server.admission import AdmissionRules, Attempt, Operation, PolicyDenial, Question
+from simulation.api_server.remediation_rules import (
+    order_rules,
+    policy_rules,
+    power_cycle_rules,
+    remediation_rules,
+    self_remediation_rules,
+    template_rules,
+)
 
 CHECKER: Final = "system:serviceaccount:nodemend-system:nodemend-checker"
 REMEDIATOR: Final = "system:serviceaccount:nodemend-system:nodemend-remediator"
@@ -331,3 +362,255 @@ def remediations_policy(attempt: Attempt) -> list[PolicyDenial]:
         return []
     write = Write(attempt, attempt.new, attempt.old or attempt.new)
     return first_failed("nodemend-remediations", REMEDIATIONS, write)
+
+
+_NAME: Final = "nodemend-accounts"
+
+
+def accounts_policy(attempt: Attempt) -> list[PolicyDenial]:
+    """Deny writes by which a Nodemend account could obtain the identity of another account."""
+    if attempt.user.name not in {CHECKER, REMEDIATOR}:
+        return []
+    account = attempt.user.name.rpartition(":")[2]
+    kind = attempt.resource.plural + (f"/{attempt.subresource}" if attempt.subresource else "")
+    if kind != "leases":
+        message = f"{account} may not write this object ({kind}): with it, it could act as another account"
+        return [PolicyDenial(_NAME, _NAME, message, FORBIDDEN)]
+    if _is_its_own(attempt, account):
+        return []
+    others = ", locks (node-UID) and the Leases of nodes" if attempt.user.name == REMEDIATOR else ""
+    message = f"{account} may write only its own leader-election Lease{others}"
+    return [PolicyDenial(_NAME, _NAME, message, FORBIDDEN)]
+
+
+def _is_its_own(attempt: Attempt, account: str) -> bool:
+    metadata = (attempt.new or attempt.old or {})["metadata"]
+    where = f"{metadata.get('namespace', '')}/{metadata['name']}"
+    if where == f"{SYSTEM_NAMESPACE}/{account}":
+        return True
+    others = (f"{SYSTEM_NAMESPACE}/node-", f"{AGENT_NAMESPACE}/")
+    return attempt.user.name == REMEDIATOR and where.startswith(others)
+
+
+def _pauses_in_own_name(write: Write) -> bool:
+    spec, old_spec = of(write.new, "spec"), of(write.old, "spec")
+    unchanged = "pause" not in spec or spec["pause"] == old_spec.get("pause")
+    return unchanged or spec["pause"].get("by", "") in {"", write.user}
+
+
+def _may_configure(write: Write) -> bool:
+    return write.may("configure", write.attempt.resource, name=write.new["metadata"]["name"])
+
+
+SETTINGS: Final[tuple[Demand, ...]] = (
+    (
+        lambda write: write.user not in {CHECKER, REMEDIATOR},
+        FORBIDDEN,
+        "spec: only users may change settings, never a controller of Nodemend",
+    ),
+    (
+        lambda write: not write.creates or _may_configure(write),
+        FORBIDDEN,
+        'creating one needs the verb "configure" on {resource}, as changing one does',
+    ),
+    (
+        lambda write: (
+            write.creates
+            or same_but(of(write.new, "spec"), of(write.old, "spec"), "pause")
+            or _may_configure(write)
+        ),
+        FORBIDDEN,
+        'spec: you may change spec.pause only; the rest needs the verb "configure" on {resource}',
+    ),
+    (
+        _pauses_in_own_name,
+        FORBIDDEN,
+        "spec.pause.by must be your own user name, {user}, or be left out",
+    ),
+)
+
+
+def settings_policy(attempt: Attempt) -> list[PolicyDenial]:
+    """An operator may pause the cluster or a check; other changes of settings need a separate right."""
+    if attempt.new is None or attempt.subresource:
+        return []
+    return first_failed("nodemend-settings", SETTINGS, Write(attempt, attempt.new, attempt.old or NOTHING))
+
+
+ORDERS: Final[tuple[Demand, ...]] = (
+    (
+        lambda write: write.user not in {CHECKER, REMEDIATOR},
+        FORBIDDEN,
+        "only a user may order a remediation, never a controller of Nodemend",
+    ),
+    (
+        lambda write: bool(write.new["metadata"]["name"] != "nodemend-policy-probe"),
+        INVALID,
+        (
+            "metadata.name: nodemend-policy-probe is reserved for testing this policy; "
+            "give the node another name"
+        ),
+    ),
+    (
+        lambda write: bool(write.new["spec"]["by"] == write.user),
+        FORBIDDEN,
+        "spec.by must be your own user name, {user}: users can give orders only in their own name",
+    ),
+    (
+        lambda write: (
+            not write.new["spec"].get("pastGuard")
+            or write.may("override", REMEDIATION_ORDER, name=write.new["metadata"]["name"])
+        ),
+        FORBIDDEN,
+        (
+            'spec.pastGuard needs the right to override: the verb "override" on remediationorders, as in the '
+            "ClusterRole nodemend-overrider"
+        ),
+    ),
+)
+
+
+def orders_policy(attempt: Attempt) -> list[PolicyDenial]:
+    """Only a user gives an order, under their own name; `pastGuard` needs a separate right."""
+    if attempt.new is None or attempt.operation is not Operation.CREATE:
+        return []
+    return first_failed("nodemend-orders", ORDERS, Write(attempt, attempt.new, NOTHING))
+
+
+LATELY: Final = timedelta(hours=1)
+"""Age of a Node to which the remediator may add if the chart's powerCycle.mayDeleteNodes is set."""
+
+
+def _is_deletion(write: Write) -> bool:
+    return write.attempt.operation is Operation.DELETE
+
+
+def _updated(holds: Callable[[Write], bool]) -> Callable[[Write], bool]:
+    return lambda write: _is_deletion(write) or holds(write)
+
+
+def _is_ready(node: Part) -> bool:
+    conditions = of(node, "status").get("conditions", ())
+    return any((one["type"], one["status"]) == ("Ready", "True") for one in conditions)
+
+
+def _registered_lately(node: Part) -> bool:
+    """True if the kubelet sent no heartbeat later than one hour after the registration of the Node."""
+    born = parse_time(node["metadata"]["creationTimestamp"])
+    beats = (one.get("lastHeartbeatTime") for one in of(node, "status").get("conditions", ()))
+    return all(parse_time(beat) - born <= LATELY for beat in beats if beat)
+
+
+def _taints_stay(write: Write) -> bool:
+    new, old = others_taints(write.new), others_taints(write.old)
+    added = [taint["key"] for taint in new if taint not in old]
+    may_add = _registered_lately(write.old) and not any(key.startswith(CONDITION_TAINTS) for key in added)
+    return all(taint in new for taint in old) and (not added or may_add)
+
+
+def _spec_stays(write: Write) -> bool:
+    new, old = of(write.new, "spec"), of(write.old, "spec")
+    cordons = new.get("unschedulable") is True and _registered_lately(write.old)
+    stays = bool(new.get("unschedulable")) == bool(old.get("unschedulable"))
+    return same_but(new, old, "taints", "unschedulable") and (stays or cordons)
+
+
+def _stay(part: str, *free: str) -> Callable[[Write], bool]:
+    """Return a check that all existing entries of this map keep their values."""
+
+    def holds(write: Write) -> bool:
+        new, old = of(write.new["metadata"], part), of(write.old["metadata"], part)
+        added = new.keys() - old.keys() - set(free)
+        may_add = _registered_lately(write.old) and POLICY_PROBE not in added
+        return all(new.get(key) == value for key, value in old.items() if key not in free) and (
+            not added or may_add
+        )
+
+    return holds
+
+
+DELETABLE_NODES: Final[tuple[Demand, ...]] = (
+    (lambda write: write.user == REMEDIATOR, FORBIDDEN, "Nodemend's checker may not write Nodes"),
+    (
+        lambda write: not write.creates and not write.attempt.subresource,
+        FORBIDDEN,
+        "Nodemend's remediator may neither create Nodes nor write their status",
+    ),
+    (
+        lambda write: not _is_deletion(write) or not _is_ready(write.old),
+        FORBIDDEN,
+        "Nodemend's remediator may not delete a Node that is Ready",
+    ),
+    (
+        _updated(_taints_stay),
+        FORBIDDEN,
+        (
+            "spec.taints: Nodemend's remediator may add taints to a Node that was registered within the last "
+            "hour, and remove only its own, node.kubernetes.io/out-of-service=nodemend:NoExecute"
+        ),
+    ),
+    (
+        _updated(_spec_stays),
+        FORBIDDEN,
+        (
+            "spec: Nodemend's remediator may add taints and a cordon to a Node that was registered within the"
+            " last hour, and may change nothing else"
+        ),
+    ),
+    (
+        _updated(
+            lambda write: same_but(
+                write.new["metadata"], write.old["metadata"], "annotations", "labels", *MOVES_BY_ITSELF
+            )
+        ),
+        FORBIDDEN,
+        "metadata: Nodemend's remediator may not change finalizers or owners of a Node",
+    ),
+    (
+        _updated(_stay("labels")),
+        FORBIDDEN,
+        (
+            "metadata.labels: Nodemend's remediator may add labels to a Node that was registered within the"
+            " last hour, and may not change existing labels"
+        ),
+    ),
+    (
+        _updated(_stay("annotations", RELEASE_REVOKED)),
+        FORBIDDEN,
+        (
+            "metadata.annotations: Nodemend's remediator may add annotations to a Node that was registered "
+            "within the last hour, and change only its own, nodemend.io/release-revoked"
+        ),
+    ),
+)
+
+
+def deletable_nodes_policy(attempt: Attempt) -> list[PolicyDenial]:
+    """Limit the writes of Nodemend's accounts on Nodes if the chart's powerCycle.mayDeleteNodes is set.
+
+    The remediator may delete Nodes that are not Ready. On a Node that was registered within the last hour, it
+    may add taints, labels, annotations and a cordon, but not change existing ones.
+
+    The real policy also requires that a deletion names the version of its Node. This is not simulated,
+    because an Attempt does not contain the delete options.
+    """
+    if attempt.user.name not in {CHECKER, REMEDIATOR}:
+        return []
+    write = Write(attempt, attempt.new or NOTHING, attempt.old or NOTHING)
+    return first_failed("nodemend-nodes", DELETABLE_NODES, write)
+
+
+def our_rules(*, node_deletion: bool = False) -> AdmissionRules:
+    """Return the rules of a server with Nodemend. With `node_deletion`, Nodemend may delete Nodes."""
+    return {
+        MANUAL_REMEDIATION: (remediation_rules, confirmation_policy, remediations_policy),
+        MANUAL_REMEDIATION_TEMPLATE: (template_rules,),
+        METAL3_REMEDIATION: (power_cycle_rules, remediations_policy),
+        SELF_REMEDIATION: (self_remediation_rules, remediations_policy),
+        REMEDIATION_POLICY: (policy_rules, settings_policy),
+        NODE_HEALTH_CHECK: (settings_policy,),
+        REMEDIATION_ORDER: (order_rules, orders_policy),
+        NODE: (deletable_nodes_policy if node_deletion else nodes_policy,),
+        POD: (accounts_policy,),
+        LEASE: (accounts_policy,),
+    }

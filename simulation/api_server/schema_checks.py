@@ -6,7 +6,11 @@ from functools import lru_cache
 from math import inf
 from typing import Any, Final
 
-from simulation.api_server.field_causes import (
+from simulation.api_server.fields import item_name
+from simulation.api_server.quantities import canonical_time
+from simulation.api_server.schema import ABSENT, Schema, Shape, Ties
+from simulation.api_server.statuses import (
+    Cause,
     duplicate,
     not_supported,
     required,
@@ -15,10 +19,6 @@ from simulation.api_server.field_causes import (
     wrong,
     wrong_type,
 )
-from simulation.api_server.field_comparison import item_name
-from simulation.api_server.quantities import canonical_time
-from simulation.api_server.schema import ABSENT, Schema, Shape, Ties
-from simulation.api_server.statuses import Cause
 
 TYPES: Final[Mapping[Shape, tuple[str, tuple[type, ...]]]] = {
     Shape.STRUCT: ("object", (dict,)),

@@ -12,19 +12,18 @@ from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Method, Request
 from simulation.api_server import creating, deleting, reading, updating
 from simulation.api_server.admission import ADMIN, AdmissionRules, Authorizer, User, allow_everything
-from simulation.api_server.binding import bind
 from simulation.api_server.builtin_kinds import builtin_kinds
-from simulation.api_server.calls import Backend, Call
+from simulation.api_server.calls import Backend, Call, Router
+from simulation.api_server.creating import bind
 from simulation.api_server.custom_kinds import kinds_of
+from simulation.api_server.deleting import delete_collection
 from simulation.api_server.garbage import collector_requests
 from simulation.api_server.kinds import Kind
-from simulation.api_server.routing import Router
+from simulation.api_server.reading import open_watch
 from simulation.api_server.self_description import describe
 from simulation.api_server.statuses import NoSuchPath, Refusal, method_not_allowed
 from simulation.api_server.storage import Snapshot, Storage
-from simulation.api_server.watch_requests import open_watch
 from simulation.api_server.watching import Lag, SimulatedWatch, WatchCache
-from simulation.api_server.whole_collections import delete_collection
 
 FIRST_REVISION: Final = 1000
 COLLECTOR: Final = User("system:serviceaccount:kube-system:generic-garbage-collector", ("system:masters",))

@@ -1,4 +1,7 @@
-"""Refusals of the API server: Status objects with the real codes, reasons, messages and details."""
+"""Refusals of the API server: Status objects with the real codes, reasons, messages and details.
+
+The causes of a 422 have one function for each kind of wrong value.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -167,3 +170,47 @@ def unsupported_media_type(accepted: Sequence[str]) -> Refusal:
     known = ", ".join(accepted)
     message = f"the body of the request was in an unknown format - accepted media types include: {known}"
     return Refusal(415, "UnsupportedMediaType", message)
+
+
+def _shown(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def required(field: str, why: str = "") -> Cause:
+    return Cause("FieldValueRequired", f"Required value: {why}" if why else "Required value", field)
+
+
+def wrong(field: str, value: Any, why: str) -> Cause:
+    return Cause("FieldValueInvalid", f"Invalid value: {_shown(value)}: {why}", field)
+
+
+def wrong_type(field: str, value: Any, why: str) -> Cause:
+    return Cause("FieldValueTypeInvalid", f"Invalid value: {_shown(value)}: {why}", field)
+
+
+def not_supported(field: str, value: Any, supported: tuple[Any, ...]) -> Cause:
+    listed = ", ".join(_shown(one) for one in supported)
+    return Cause(
+        "FieldValueNotSupported", f"Unsupported value: {_shown(value)}: supported values: {listed}", field
+    )
+
+
+def too_long(field: str, most: int) -> Cause:
+    return Cause("FieldValueTooLong", f"Too long: may not be more than {most} bytes", field)
+
+
+def too_many(field: str, count: int, most: int) -> Cause:
+    return Cause("FieldValueTooMany", f"Too many: {count}: must have at most {most} items", field)
+
+
+def duplicate(field: str, value: Any, why: str = "") -> Cause:
+    said = f"Duplicate value: {_shown(value)}"
+    return Cause("FieldValueDuplicate", f"{said}: {why}" if why else said, field)
+
+
+def forbidden_value(field: str, why: str) -> Cause:
+    return Cause("FieldValueForbidden", f"Forbidden: {why}", field)
+
+
+def immutable(field: str, value: Any) -> Cause:
+    return wrong(field, value, "field is immutable")

@@ -8,7 +8,6 @@ from nodemend.kube.request import Content
 from simulation.api_server.calls import Call
 from simulation.api_server.creating import check_write, insert, read_document, undecodable, writer_of
 from simulation.api_server.decoding import Undecodable
-from simulation.api_server.field_causes import wrong
 from simulation.api_server.kinds import Kind
 from simulation.api_server.managed_fields import apply_fields, record_update, without_entries
 from simulation.api_server.patches import json_patch, merge_patch
@@ -20,6 +19,7 @@ from simulation.api_server.statuses import (
     not_found,
     stale_uid,
     unsupported_media_type,
+    wrong,
 )
 from simulation.api_server.storage import Object, encode
 

@@ -17,8 +17,7 @@ from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Method, Request
 from nodemend.remediation.manager import EnabledKinds
 from simulation.api_server.admission import ADMIN, User
-from simulation.api_server.our_rules import our_rules
-from simulation.api_server.policies import CHECKER, REMEDIATOR
+from simulation.api_server.policies import CHECKER, REMEDIATOR, our_rules
 from simulation.api_server.server import NAMESPACES, SimulatedApiServer
 from simulation.api_server.watching import SimulatedWatch
 from simulation.cluster.direct import Direct

@@ -14,8 +14,7 @@ from installed.manifests import install
 from nodemend.api.resources import NODE
 from nodemend.api.well_known import SYSTEM_NAMESPACE
 from simulation.api_server.admission import Attempt, Operation, User
-from simulation.api_server.node_deletion_policy import deletable_nodes_policy
-from simulation.api_server.policies import REMEDIATOR
+from simulation.api_server.policies import REMEDIATOR, deletable_nodes_policy
 from tests.integration.api_refusals import await_refusal, refusal
 
 pytestmark = pytest.mark.real

@@ -14,8 +14,7 @@ from nodemend.health.manager import Checker, CheckerObservers
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.records.machine import CLAIM
 from simulation.api_server.admission import User
-from simulation.api_server.our_rules import our_rules
-from simulation.api_server.policies import CHECKER
+from simulation.api_server.policies import CHECKER, our_rules
 from simulation.api_server.server import NAMESPACES, SimulatedApiServer
 from simulation.cluster.direct import Direct, Object
 from simulation.cluster.foreign_kinds import a_definition

@@ -5,7 +5,7 @@
 OPENAPI is a folder with the answers of `/openapi/v3/api/v1` and `/openapi/v3/apis/GROUP/VERSION` as `*.json`;
 GO_MODULES is a folder with `api@...` and `apimachinery@...` as in Go's module cache. OpenAPI has the keys of
 lists; only the Go tags show whether a zero value is written or left out. The notation is explained in
-`simulation.api_server.builtin_types`.
+`simulation.api_server.schema`.
 """
 
 import json

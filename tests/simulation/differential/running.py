@@ -8,8 +8,7 @@ from uuid import uuid4
 
 from nodemend.kube.request import Content
 from simulation.api_server.admission import Question, User
-from simulation.api_server.our_rules import our_rules
-from simulation.api_server.policies import CHECKER, REMEDIATOR
+from simulation.api_server.policies import CHECKER, REMEDIATOR, our_rules
 from simulation.api_server.server import SimulatedApiServer
 from tests.simulation.differential.comparing import Comparison, Run, compare
 from tests.simulation.differential.generating import NAMESPACES

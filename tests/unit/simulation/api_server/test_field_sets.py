@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation.api_server.field_sets import (
+from simulation.api_server.fields import (
     FieldSet,
     difference,
     intersection,
