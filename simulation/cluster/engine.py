@@ -6,6 +6,7 @@ are those of the real controllers. As in Kubernetes, they watch Nodes and Pods s
 Nodes can lag.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -15,7 +16,6 @@ from nodemend.api.resources import LEASE, NODE, POD, VOLUME_ATTACHMENT
 from nodemend.kube.request import EVERYTHING, Selection
 from nodemend.safety.facts import Taint, Toleration, tolerates
 from simulation.cluster.direct import Direct, Object
-from simulation.cluster.late_nodes import LateNodes
 from simulation.scheduler import Scheduler
 
 MONITOR_EVERY: Final = 5.0
@@ -222,3 +222,23 @@ def _attachment(volume: str, node: str) -> Object:
 def _pod(name: str, node: str) -> Object:
     container = {"name": "main", "image": "simulated"}
     return {"metadata": {"name": name}, "spec": {"nodeName": node, "containers": [container]}}
+
+
+class LateNodes:
+    """Delayed list of Nodes. It never goes back: when a delay begins, the list first stays constant."""
+
+    def __init__(self, api: Direct, scheduler: Scheduler) -> None:
+        self.lag = 0.0
+        self._api = api
+        self._scheduler = scheduler
+        self._news = api.news((NODE, EVERYTHING))
+        self._past: deque[tuple[float, list[Object]]] = deque()
+        """States with the time at which each began, oldest first. The first entry is the visible state."""
+
+    def list(self) -> list[Object]:
+        now = self._scheduler.now
+        if self._news.any() or not self._past:
+            self._past.append((now, self._api.list(NODE)))
+        while len(self._past) > 1 and self._past[1][0] <= now - self.lag:
+            self._past.popleft()
+        return self._past[0][1]

@@ -11,10 +11,10 @@ Use in a simulated cluster that has a definition of BareMetalHost among its defi
 From then on an annotation reboot.metal3.io/NAME on the host `node-1` ends that machine's processes, as slowly
 and as unreliably as with real hardware.
 
-    host_queue, operator       schedule of the passes over each host
-    reconcile, look            one pass, from the current object to at most one write of the status
-    credentials, registration, lifecycle, power, firmware    parts of a pass, in the order in which they run
-    host, conditions, events, host_api, names                the object, and the operator's writes
+    operator                   schedule of the passes over each host
+    reconcile, reconcile_pass  one pass, from the current object to at most one write of the status
+    credentials, lifecycle, power    parts of a pass, in the order in which they run
+    host, host_api             the object, and the operator's writes
     provisioner                requests of the operator to the provisioner
     fixture                    a provisioner that acts immediately and never fails
     ironic, ironic_node        a provisioner that is slow, has timeouts, and keeps a record that may be wrong

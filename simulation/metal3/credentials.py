@@ -1,12 +1,17 @@
-"""The Secret with the BMC's credentials: the operator labels it, owns it and protects it with a finalizer."""
+"""The BMC's credentials, and the registration of a host with the provisioner.
+
+The operator labels the Secret with the credentials, owns it and protects it with a finalizer. It registers a
+host again after new credentials or a detachment.
+"""
 
 from dataclasses import dataclass
 from typing import Any
 
 from nodemend.api.resources import BARE_METAL_HOST, SECRET
-from simulation.metal3.host import Host, Object
+from simulation.metal3.host import SECRET_FINALIZER, SECRET_LABEL, ErrorType, Host, Object, Operational
 from simulation.metal3.host_api import HostApi
-from simulation.metal3.names import SECRET_FINALIZER, SECRET_LABEL
+from simulation.metal3.provisioner import Working
+from simulation.metal3.reconcile_pass import ImmediateOutcome, Look, Outcome, Tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +96,33 @@ def _owner(host: Host) -> Object:
         "controller": True,
         "blockOwnerDeletion": True,
     }
+
+
+async def register(host_pass: Look, tools: Tools, credentials: Credentials) -> Outcome | None:
+    """Register the host. Returns None if it is registered and the status already shows that."""
+    host = host_pass.host
+    tried = credentials.as_status()
+    if host.operational is Operational.NONE or host_pass.error_type == ErrorType.REGISTRATION:
+        host_pass.clear_error()
+    _note(host_pass, "triedCredentials", tried)
+    registration = await tools.provisioner.register(host.ref)
+    if registration.anew:
+        host_pass.tell("Registered", "Registered new host")
+    provisioning = host.status["provisioning"]
+    if provisioning["ID"] != registration.id:
+        provisioning["ID"] = registration.id
+        host_pass.dirty = True
+    if isinstance(registration.progress, Working):
+        return tools.settings.after(registration.progress.seconds)
+    if _note(host_pass, "goodCredentials", tried):
+        host_pass.tell("BMCAccessValidated", "Verified access to BMC")
+    return ImmediateOutcome() if host_pass.dirty else None
+
+
+def _note(host_pass: Look, field: str, value: object) -> bool:
+    """Set a field of the status; return True if it changed."""
+    if host_pass.host.status.get(field) == value:
+        return False
+    host_pass.host.status[field] = value
+    host_pass.dirty = True
+    return True

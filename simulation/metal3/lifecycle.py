@@ -5,8 +5,7 @@ from typing import Any, Final
 
 from nodemend.api.resources import BARE_METAL_HOST
 from simulation.metal3.credentials import release
-from simulation.metal3.host import Host
-from simulation.metal3.names import FINALIZER, IN_USE, ON_ITS_WAY_OUT, Operational, State
+from simulation.metal3.host import FINALIZER, IN_USE, ON_ITS_WAY_OUT, Host, Operational, State
 from simulation.metal3.power import manage_power, power_off_permanently
 from simulation.metal3.provisioner import Progress, Working
 from simulation.metal3.reconcile_pass import Again, ImmediateOutcome, Look, Outcome, Settled, Tools

@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 
 from nodemend.api.resources import BARE_METAL_HOST
 from nodemend.kube.ports import Runtime
-from simulation.metal3.host import Host
+from simulation.metal3.host import ErrorType, Host, Operational, State
 from simulation.metal3.host_api import HostApi
-from simulation.metal3.names import ErrorType, Operational, State
 from simulation.metal3.provisioner import Provisioner
 
 

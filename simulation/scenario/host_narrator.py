@@ -10,8 +10,7 @@ from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Method, Request, Selection
 from simulation.cluster.machines import Machine
 from simulation.cluster.world import World
-from simulation.metal3.furnishing import OPERATOR
-from simulation.metal3.rack import NAMESPACE
+from simulation.metal3.rack import NAMESPACE, OPERATOR
 from simulation.scenario.narrator import Narrator
 
 Object = dict[str, Any]

@@ -2,10 +2,8 @@
 
 from collections.abc import Callable
 
-from simulation.scenario.actions import ACTIONS
-from simulation.scenario.host_actions import HOST_ACTIONS
-from simulation.scenario.machine_actions import MACHINE_ACTIONS
-from simulation.scenario.node_actions import NODE_ACTIONS
+from simulation.scenario.actions import ACTIONS, NODE_ACTIONS
+from simulation.scenario.host_actions import HOST_ACTIONS, MACHINE_ACTIONS
 from simulation.scenario.reader import Scenario, ScenarioError
 from simulation.scenario.stage import Deed, Stage
 

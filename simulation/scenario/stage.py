@@ -10,9 +10,7 @@ from simulation.cluster.direct import Direct
 from simulation.cluster.foreign_kinds import a_definition, a_reference, foreign
 from simulation.cluster.machines import Machine
 from simulation.cluster.world import CHECK, Account, Shape, World
-from simulation.metal3.furnishing import NEWER_FORM, SPEC, furnish, shaped
-from simulation.metal3.introductions import PROJECTS, introduce
-from simulation.metal3.rack import Rack
+from simulation.metal3.rack import NEWER_FORM, PROJECTS, SPEC, Rack, furnish, introduce, shaped
 from simulation.scenario.host_narrator import HostNarrator
 from simulation.scenario.narrator import Narrator
 from simulation.scenario.reader import Incident, Scenario, ScenarioError

@@ -10,11 +10,11 @@ from simulation.cluster.direct import Direct
 from simulation.cluster.foreign_kinds import a_definition
 from simulation.cluster.world import Account
 from simulation.metal3.bmc import SimulatedBmc
-from simulation.metal3.events import NO_REASON
 from simulation.metal3.fixture import Fixture
+from simulation.metal3.host import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
+from simulation.metal3.host_api import NO_REASON
 from simulation.metal3.ironic import Ironic, IronicClient
 from simulation.metal3.ironic_node import IronicSettings
-from simulation.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
 from simulation.metal3.operator import HostOperator
 from simulation.metal3.reconcile_pass import OperatorSettings
 from simulation.network import Link, LinkQuality

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from nodemend.api.resources import BARE_METAL_HOST, SECRET
 from simulation.metal3.bmc import Order
+from simulation.metal3.host import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
 from simulation.metal3.ironic_node import IronicSettings
-from simulation.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
 from tests.campaigns.host_conformance.one_host_world import BMC, Stage
 from tests.campaigns.host_conformance.recorded_states import NAME, NAMESPACE
 

@@ -20,7 +20,7 @@ from simulation.cluster import fenced_machine
 from simulation.cluster.fenced_machine import FencedMachine
 from simulation.cluster.machines import Machine
 from simulation.cluster.world import Account, Shape, World
-from simulation.metal3.furnishing import BY_DELETION, OPERATOR, SPEC, furnish, shaped
+from simulation.metal3.rack import BY_DELETION, OPERATOR, SPEC, furnish, shaped
 
 SICK: Final = "node-1"
 BEGINS: Final = 90.0

@@ -5,8 +5,7 @@ from typing import Any, Final
 from nodemend.api import well_known
 from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION, SECRET
 from simulation.metal3.bmc import SimulatedBmc
-from simulation.metal3.introductions import MACHINE, METAL3_MACHINE, owned_by
-from simulation.metal3.rack import NAMESPACE, Rack, address, secret_for
+from simulation.metal3.rack import MACHINE, METAL3_MACHINE, NAMESPACE, Rack, address, owned_by, secret_for
 from simulation.processes import HostClock, SimulatedProcess
 from tests.simulation.checks import world as checks
 from tests.simulation.hostile.fault_context import Around

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from simulation.metal3.furnishing import CROSSED
+from simulation.metal3.rack import CROSSED
 from tests.simulation.beside import SettleBy
 from tests.simulation.hostile.endpoint import brown_out
 from tests.simulation.hostile.fault_context import Around

@@ -9,7 +9,7 @@ from nodemend.api import well_known
 from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION
 from simulation.cluster.world import World
 from simulation.metal3.bmc import BmcFaults, Order
-from simulation.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
+from simulation.metal3.host import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
 from simulation.metal3.rack import NAMESPACE, Rack
 from simulation.processes import HostClock, SimulatedProcess
 from tests.simulation.walking_path.faults import FAULTS_CEASE

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 from nodemend.api.resources import NODE
 from simulation.cluster.world import World
-from simulation.metal3.furnishing import BY_DELETION, SPEC, furnish, shaped
-from simulation.metal3.rack import Rack
+from simulation.metal3.rack import BY_DELETION, SPEC, Rack, furnish, shaped
 from simulation.request_log import RequestDigests
 from simulation.scheduler import Scheduler
 from tests.simulation.beside import Beside

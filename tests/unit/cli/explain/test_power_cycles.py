@@ -5,7 +5,7 @@ from nodemend.cli.explain.facts import gather_node
 from nodemend.cli.explain.node import explain_node
 from nodemend.cli.explain.view import ExplainAnswer, ExplainView
 from simulation.cluster.world import World
-from simulation.metal3.furnishing import furnish, shaped
+from simulation.metal3.rack import furnish, shaped
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
 SICK = "node-1"

@@ -9,7 +9,7 @@ from nodemend.api.resources import EVENT
 from nodemend.cli.timeline.build import timeline_view
 from nodemend.cli.timeline.collect import TimelineFacts, gather
 from simulation.cluster.world import World
-from simulation.metal3.furnishing import furnish, shaped
+from simulation.metal3.rack import furnish, shaped
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
 SICK = "node-1"

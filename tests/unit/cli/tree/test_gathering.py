@@ -9,7 +9,7 @@ from nodemend.cli.node_report import gather_case
 from nodemend.cli.tree.branches import tree_view
 from nodemend.cli.tree.view import Branch, TreeView
 from simulation.cluster.world import World
-from simulation.metal3.furnishing import furnish, shaped
+from simulation.metal3.rack import furnish, shaped
 from tests.unit.cli.simulated_caller import SimulatedCaller
 from tests.unit.cli.unhealthy_world import SICK, unhealthy_world
 

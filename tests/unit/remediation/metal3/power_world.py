@@ -11,7 +11,7 @@ from simulation.cluster.direct import Object
 from simulation.cluster.foreign_kinds import a_definition
 from simulation.cluster.machines import node_info
 from simulation.cluster.world import Account, Shape, World
-from simulation.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
+from simulation.metal3.host import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
 from simulation.metal3.rack import NAMESPACE, Rack
 from tests.unit.remediation.complaints import OPEN, complain
 

@@ -4,7 +4,7 @@ from nodemend.api.resources import NODE
 from simulation.api_server.admission import ADMIN
 from simulation.api_server.server import SimulatedApiServer
 from simulation.cluster.direct import Direct
-from simulation.cluster.late_nodes import LateNodes
+from simulation.cluster.engine import LateNodes
 from simulation.cluster.world import Account
 from simulation.scheduler import Scheduler
 

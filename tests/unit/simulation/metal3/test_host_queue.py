@@ -2,7 +2,7 @@
 
 import pytest
 
-from simulation.metal3.host_queue import HostQueue
+from simulation.metal3.operator import HostQueue
 
 
 def test_what_happens_to_a_host_takes_the_place_of_a_back_off() -> None:

@@ -9,9 +9,8 @@ from simulation.api_server.admission import User
 from simulation.cluster.direct import Object
 from simulation.cluster.foreign_kinds import a_definition
 from simulation.cluster.world import Account, Shape, World
-from simulation.metal3.furnishing import KINDS
-from simulation.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
-from simulation.metal3.rack import NAMESPACE, Rack
+from simulation.metal3.host import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
+from simulation.metal3.rack import KINDS, NAMESPACE, Rack
 
 HOLD = "reboot.metal3.io/nodemend"
 SHAPE = Shape(machines=2, workloads=2, replicas=0, people=False, definitions=tuple(map(a_definition, KINDS)))
