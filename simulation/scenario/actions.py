@@ -20,12 +20,8 @@ from simulation.metal3.rack import NAMESPACE
 from simulation.scenario.stage import RECOVERY, Actions, Deed, Stage
 
 
-def _cut_off(stage: Stage, node: str) -> None:
-    stage.world.machines[node].connected = False
-
-
-def _connect(stage: Stage, node: str) -> None:
-    stage.world.machines[node].connected = True
+def _connect(stage: Stage, node: str, *, connected: bool) -> None:
+    stage.world.machines[node].connected = connected
 
 
 def _power_off(stage: Stage, node: str) -> None:
@@ -106,24 +102,20 @@ def _order(stage: Stage, node: str, *, past_guard: bool = False) -> None:
     stage.anna.create(REMEDIATION_ORDER, {"metadata": {"name": node}, "spec": spec})
 
 
-def _override(stage: Stage, node: str) -> None:
-    _order(stage, node, past_guard=True)
-
-
 def _take_back_order(stage: Stage, node: str) -> None:
     stage.anna.delete(REMEDIATION_ORDER, node)
 
 
 ACTIONS: Final[Actions] = (
-    (re.compile(r"(\S+) is cut off"), _cut_off),
-    (re.compile(r"(\S+) is connected again"), _connect),
+    (re.compile(r"(\S+) is cut off"), partial(_connect, connected=False)),
+    (re.compile(r"(\S+) is connected again"), partial(_connect, connected=True)),
     (re.compile(r"(\S+) hangs"), _hang),
     (re.compile(r"(?:anna switches )?(\S+) (?:off|loses power)"), _power_off),
     (re.compile(r"(?:anna switches )?(\S+) (?:on|is switched on)"), _power_on),
     (re.compile(r"anna vouches for (\S+)"), _vouch),
     (re.compile(r"anna takes back her word for (\S+)"), _withdraw),
     (re.compile(r"anna orders the remediation of (\S+)"), _order),
-    (re.compile(r"anna lets (\S+) past the guard"), _override),
+    (re.compile(r"anna lets (\S+) past the guard"), lambda stage, node: _order(stage, node, past_guard=True)),
     (re.compile(r"anna takes back her order for (\S+)"), _take_back_order),
     (re.compile(r"anna deletes the Node (\S+)"), _delete_node),
     (re.compile(r"the recovery of (\S+) succeeds"), partial(_end_recovery, succeeded="True")),

@@ -85,16 +85,8 @@ def _let_firmware_wait(stage: Stage, host: str) -> None:
     api.patch(HOST_FIRMWARE_SETTINGS, host, change, at=(NAMESPACE, "status"))
 
 
-def _stop_ironic(stage: Stage, _nothing: str) -> None:
-    stage.rack.ironic.stop()
-
-
 def _start_ironic(stage: Stage, _nothing: str) -> None:
     stage.rack.ironic.start(SimulatedProcess(stage.world.scheduler, "ironic", HostClock()))
-
-
-def _crash_operator(stage: Stage, _nothing: str) -> None:
-    stage.rack.operator.process.crash()
 
 
 def _stop_operator(stage: Stage, seconds: str) -> None:
@@ -194,9 +186,9 @@ HOST_ACTIONS: Final[Actions] = (
     (re.compile(r"the BMC of (\S+) refuses to switch off"), _faulty(off_refused=True)),
     (re.compile(r"the BMC of (\S+) says OK and does nothing"), _faulty(off_never_done=True)),
     (re.compile(r"the BMC of (\S+) works again"), _faulty()),
-    (re.compile(r"Ironic stops()"), _stop_ironic),
+    (re.compile(r"Ironic stops()"), lambda stage, _: stage.rack.ironic.stop()),
     (re.compile(r"Ironic starts()"), _start_ironic),
-    (re.compile(r"the operator of hosts dies()"), _crash_operator),
+    (re.compile(r"the operator of hosts dies()"), lambda stage, _: stage.rack.operator.process.crash()),
     (re.compile(r"the operator of hosts sleeps for (\d+)s"), _stop_operator),
     (re.compile(r"our remediator dies()"), _crash_remediator),
     (re.compile(r"volumes of (\S+) are not detached"), _keep_volumes),

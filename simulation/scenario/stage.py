@@ -20,7 +20,7 @@ MEMBER: Final = "node-role.kubernetes.io/control-plane"
 RECOVERY_TEMPLATE: Final = foreign("SwitchOnTemplate")
 RECOVERY: Final = foreign("SwitchOn")
 """Kind of the recovery that a check names."""
-Deed = Callable[["Stage", str], None]
+Deed = Callable[["Stage", str], object]
 Actions = tuple[tuple[re.Pattern[str], Deed], ...]
 
 
