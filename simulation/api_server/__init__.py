@@ -51,29 +51,3 @@ kinds and policies. Known differences are listed there. It does not implement:
 - Waiting: a read that requests a version which a lagging cache has not reached fails at once with the 504
   that the real server returns after three seconds.
 """
-
-from simulation.api_server.admission import (
-    ADMIN,
-    AdmissionRule,
-    Attempt,
-    Operation,
-    PolicyDenial,
-    Question,
-    RuleViolation,
-    User,
-)
-from simulation.api_server.server import SimulatedApiServer
-from simulation.api_server.watching import SimulatedWatch
-
-__all__ = [
-    "ADMIN",
-    "AdmissionRule",
-    "Attempt",
-    "Operation",
-    "PolicyDenial",
-    "Question",
-    "RuleViolation",
-    "SimulatedApiServer",
-    "SimulatedWatch",
-    "User",
-]

@@ -69,7 +69,7 @@ class PolicyDenial:
     """Denial by a ValidatingAdmissionPolicy: 422, or 403 if its reason is Forbidden."""
 
     policy: str
-    binding: str
+    """Also the name of its binding."""
     message: str
     reason: str = "Invalid"
 
@@ -104,7 +104,7 @@ def policy_refusal(resource: Resource, name: str, denials: Iterable[Denial]) -> 
     for denial in denials:
         if isinstance(denial, PolicyDenial):
             said = (
-                f"ValidatingAdmissionPolicy '{denial.policy}' with binding '{denial.binding}' denied request"
+                f"ValidatingAdmissionPolicy '{denial.policy}' with binding '{denial.policy}' denied request"
             )
             found = forbidden(resource, name, f"{said}: {denial.message}")
             found.details["causes"] = [{"message": f"{said}: {denial.message}"}]

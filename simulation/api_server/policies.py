@@ -8,7 +8,7 @@ policies check that each function and its rule agree.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from nodemend.api.meta import parse_time
 from nodemend.api.resources import (
@@ -87,18 +87,22 @@ class Write:
         return self.may(verb, self.attempt.resource, self.new["metadata"]["namespace"], name)
 
 
-Demand = tuple[Callable[[Write], bool], str, str]
-"""Condition that must hold, reason of the refusal, and its message.
+class Demand(NamedTuple):
+    """Condition that must hold, message of the refusal, and its reason.
 
-In the message, {user} is replaced by the user name and {resource} by the plural name of the resource.
-"""
+    In the message, {user} is replaced by the user name and {resource} by the plural name of the resource.
+    """
+
+    holds: Callable[[Write], bool]
+    message: str
+    reason: str = FORBIDDEN
 
 
 def first_failed(policy: str, demands: tuple[Demand, ...], write: Write) -> list[PolicyDenial]:
-    for holds, reason, message in demands:
+    for holds, message, reason in demands:
         if not holds(write):
             said = message.replace("{user}", write.user).replace("{resource}", write.attempt.resource.plural)
-            return [PolicyDenial(policy, policy, said, reason)]
+            return [PolicyDenial(policy, said, reason)]
     return []
 
 
@@ -122,56 +126,43 @@ def _repeats(field: str) -> Callable[[Write], bool]:
 
 
 CONFIRMATION: Final[tuple[Demand, ...]] = (
-    (
+    Demand(
         lambda write: not write.creates,
+        "spec.confirmation must be absent from a new remediation: it is added "
+        "later, with kubectl mend confirm",
         INVALID,
-        (
-            "spec.confirmation must be absent from a new remediation: it is added "
-            "later, with kubectl mend confirm"
-        ),
     ),
-    (
+    Demand(
         lambda write: write.user not in {CHECKER, REMEDIATOR},
-        FORBIDDEN,
         "spec.confirmation must be written by a user, never by a controller of Nodemend",
     ),
-    (
+    Demand(
         lambda write: write.may_to_remediations("confirm", write.new["metadata"]["name"]),
-        FORBIDDEN,
-        (
-            'spec.confirmation needs the right to confirm: the verb "confirm" on '
-            "manualremediations, as in the "
-            "ClusterRole nodemend-confirmer"
-        ),
+        'spec.confirmation needs the right to confirm: the verb "confirm" on '
+        "manualremediations, as in the "
+        "ClusterRole nodemend-confirmer",
     ),
-    (
+    Demand(
         lambda write: bool(_confirmation(write.new)["by"] == write.user),
-        FORBIDDEN,
-        ("spec.confirmation.by must be your own user name, {user}: users can confirm only in their own name"),
+        "spec.confirmation.by must be your own user name, {user}: users can confirm only in their own name",
     ),
-    (
+    Demand(
         _repeats("nodeUID"),
+        "spec.confirmation.nodeUID must repeat status.nodeUID: the confirmation is for another node than "
+        "this remediation, or the remediator has not read the node yet",
         INVALID,
-        (
-            "spec.confirmation.nodeUID must repeat status.nodeUID: the confirmation is for another node than "
-            "this remediation, or the remediator has not read the node yet"
-        ),
     ),
-    (
+    Demand(
         _repeats("bootID"),
+        "spec.confirmation.bootID must repeat status.bootID: the confirmation is for another boot "
+        "than the one that must end; check the node again",
         INVALID,
-        (
-            "spec.confirmation.bootID must repeat status.bootID: the confirmation is for another boot "
-            "than the one that must end; check the node again"
-        ),
     ),
-    (
+    Demand(
         _repeats("lastRenewTime"),
+        "spec.confirmation.lastRenewTime must repeat status.lastRenewTime: the kubelet has renewed its "
+        "Lease since you read the status, or has not been silent for long enough yet",
         INVALID,
-        (
-            "spec.confirmation.lastRenewTime must repeat status.lastRenewTime: the kubelet has renewed its "
-            "Lease since you read the status, or has not been silent for long enough yet"
-        ),
     ),
 )
 
@@ -193,37 +184,30 @@ def others_taints(object_: Part) -> list[Part]:
 
 
 NODES: Final[tuple[Demand, ...]] = (
-    (lambda write: write.user == REMEDIATOR, FORBIDDEN, "Nodemend's checker may not write Nodes"),
-    (
+    Demand(lambda write: write.user == REMEDIATOR, "Nodemend's checker may not write Nodes"),
+    Demand(
         lambda write: write.attempt.operation is Operation.UPDATE and not write.attempt.subresource,
-        FORBIDDEN,
         "Nodemend's remediator may neither create nor delete Nodes, nor write their status",
     ),
-    (
+    Demand(
         lambda write: others_taints(write.new) == others_taints(write.old),
-        FORBIDDEN,
-        (
-            "spec.taints: Nodemend's remediator may add and remove only its own taint, "
-            "node.kubernetes.io/out-of-service=nodemend:NoExecute"
-        ),
+        "spec.taints: Nodemend's remediator may add and remove only its own taint, "
+        "node.kubernetes.io/out-of-service=nodemend:NoExecute",
     ),
-    (
+    Demand(
         lambda write: same_but(of(write.new, "spec"), of(write.old, "spec"), "taints"),
-        FORBIDDEN,
         "spec: Nodemend's remediator may change only its own taint",
     ),
-    (
+    Demand(
         lambda write: same_but(write.new["metadata"], write.old["metadata"], "annotations", *MOVES_BY_ITSELF),
-        FORBIDDEN,
         "metadata: Nodemend's remediator may not change labels, finalizers or owners of a Node",
     ),
-    (
+    Demand(
         lambda write: same_but(
             of(write.new["metadata"], "annotations"),
             of(write.old["metadata"], "annotations"),
             RELEASE_REVOKED,
         ),
-        FORBIDDEN,
         "metadata.annotations: Nodemend's remediator may change only its own, nodemend.io/release-revoked",
     ),
 )
@@ -274,81 +258,64 @@ def _x_structure(object_: Part) -> list[Any]:
 
 
 REMEDIATIONS: Final[tuple[Demand, ...]] = (
-    (
+    Demand(
         lambda write: (
             not write.creates
             or write.user == CHECKER
             or write.may_to_remediations("request")
             or (_drilled_by(write) != "" and write.may_to_remediations("drill"))
         ),
-        FORBIDDEN,
         'only Nodemend\'s checker, and users with the verb "request" on remediations, may create them',
     ),
-    (
+    Demand(
         lambda write: not write.creates or _drilled_by(write) in ("", write.user),
-        FORBIDDEN,
         "metadata.annotations: nodemend.io/drill must be your own user name",
     ),
-    (
+    Demand(
         lambda write: not write.creates or _drilled_by(write) == "" or write.may_to_remediations("drill"),
-        FORBIDDEN,
-        (
-            "metadata.annotations: nodemend.io/drill resets a healthy node, and needs the verb "
-            '"drill", as in the ClusterRole nodemend-driller'
-        ),
+        "metadata.annotations: nodemend.io/drill resets a healthy node, and needs the verb "
+        '"drill", as in the ClusterRole nodemend-driller',
     ),
-    (
+    Demand(
         lambda write: (
             not write.creates
             or write.user == CHECKER
             or not of(write.new["metadata"], "annotations").keys() & OF_AN_ORDER
         ),
-        FORBIDDEN,
-        (
-            "metadata.annotations: nodemend.io/order, ordered-by, ordered-because and past-guard are "
-            "written by Nodemend's checker when it follows a RemediationOrder; create one by kubectl mend run"
-        ),
+        "metadata.annotations: nodemend.io/order, ordered-by, ordered-because and past-guard are "
+        "written by Nodemend's checker when it follows a RemediationOrder; create one by kubectl mend run",
     ),
-    (
+    Demand(
         lambda write: write.attempt.subresource != "status" or write.user == REMEDIATOR,
-        FORBIDDEN,
         "status: only Nodemend's remediator writes the status of a remediation",
     ),
-    (
+    Demand(
         lambda write: write.creates or write.user != CHECKER,
-        FORBIDDEN,
         "Nodemend's checker creates and deletes remediations, and changes none",
     ),
-    (
+    Demand(
         lambda write: write.user != REMEDIATOR or _only_a_confirmation_given(write),
-        FORBIDDEN,
         "spec: Nodemend's remediator may not change the spec of a remediation",
     ),
-    (
+    Demand(
         lambda write: write.user != REMEDIATOR or _only_our_finalizer_moved(write),
-        FORBIDDEN,
         "metadata: Nodemend's remediator may change only its own finalizer, nodemend.io/safe-end",
     ),
-    (
+    Demand(
         lambda write: (
             write.user == REMEDIATOR
             or not _loses_our_finalizer(write)
             or write.may_to_remediations("abandon")
         ),
-        FORBIDDEN,
-        (
-            "metadata.finalizers: Nodemend's remediator removes nodemend.io/safe-end once its taint is off "
-            'the node; removing it earlier abandons the remediation and needs the verb "abandon" on it'
-        ),
+        "metadata.finalizers: Nodemend's remediator removes nodemend.io/safe-end once its taint is off "
+        'the node; removing it earlier abandons the remediation and needs the verb "abandon" on it',
     ),
-    (
+    Demand(
         lambda write: _x_structure(write.new) == _x_structure(write.old),
+        "metadata: the label nodemend.io/check and the annotations nodemend.io/check-uid, order, "
+        "ordered-by, ordered-because, past-guard and drill record which check or user requested this "
+        "remediation, and cannot be changed",
         INVALID,
-        (
-            "metadata: the label nodemend.io/check and the annotations nodemend.io/check-uid, order, "
-            "ordered-by, ordered-because, past-guard and drill record which check or user requested this "
-            "remediation, and cannot be changed"
-        ),
     ),
 )
 
@@ -375,12 +342,12 @@ def accounts_policy(attempt: Attempt) -> list[PolicyDenial]:
     kind = attempt.resource.plural + (f"/{attempt.subresource}" if attempt.subresource else "")
     if kind != "leases":
         message = f"{account} may not write this object ({kind}): with it, it could act as another account"
-        return [PolicyDenial(_NAME, _NAME, message, FORBIDDEN)]
+        return [PolicyDenial(_NAME, message, FORBIDDEN)]
     if _is_its_own(attempt, account):
         return []
     others = ", locks (node-UID) and the Leases of nodes" if attempt.user.name == REMEDIATOR else ""
     message = f"{account} may write only its own leader-election Lease{others}"
-    return [PolicyDenial(_NAME, _NAME, message, FORBIDDEN)]
+    return [PolicyDenial(_NAME, message, FORBIDDEN)]
 
 
 def _is_its_own(attempt: Attempt, account: str) -> bool:
@@ -403,30 +370,23 @@ def _may_configure(write: Write) -> bool:
 
 
 SETTINGS: Final[tuple[Demand, ...]] = (
-    (
+    Demand(
         lambda write: write.user not in {CHECKER, REMEDIATOR},
-        FORBIDDEN,
         "spec: only users may change settings, never a controller of Nodemend",
     ),
-    (
+    Demand(
         lambda write: not write.creates or _may_configure(write),
-        FORBIDDEN,
         'creating one needs the verb "configure" on {resource}, as changing one does',
     ),
-    (
+    Demand(
         lambda write: (
             write.creates
             or same_but(of(write.new, "spec"), of(write.old, "spec"), "pause")
             or _may_configure(write)
         ),
-        FORBIDDEN,
         'spec: you may change spec.pause only; the rest needs the verb "configure" on {resource}',
     ),
-    (
-        _pauses_in_own_name,
-        FORBIDDEN,
-        "spec.pause.by must be your own user name, {user}, or be left out",
-    ),
+    Demand(_pauses_in_own_name, "spec.pause.by must be your own user name, {user}, or be left out"),
 )
 
 
@@ -438,34 +398,27 @@ def settings_policy(attempt: Attempt) -> list[PolicyDenial]:
 
 
 ORDERS: Final[tuple[Demand, ...]] = (
-    (
+    Demand(
         lambda write: write.user not in {CHECKER, REMEDIATOR},
-        FORBIDDEN,
         "only a user may order a remediation, never a controller of Nodemend",
     ),
-    (
+    Demand(
         lambda write: bool(write.new["metadata"]["name"] != "nodemend-policy-probe"),
+        "metadata.name: nodemend-policy-probe is reserved for testing this policy; "
+        "give the node another name",
         INVALID,
-        (
-            "metadata.name: nodemend-policy-probe is reserved for testing this policy; "
-            "give the node another name"
-        ),
     ),
-    (
+    Demand(
         lambda write: bool(write.new["spec"]["by"] == write.user),
-        FORBIDDEN,
         "spec.by must be your own user name, {user}: users can give orders only in their own name",
     ),
-    (
+    Demand(
         lambda write: (
             not write.new["spec"].get("pastGuard")
             or write.may("override", REMEDIATION_ORDER, name=write.new["metadata"]["name"])
         ),
-        FORBIDDEN,
-        (
-            'spec.pastGuard needs the right to override: the verb "override" on remediationorders, as in the '
-            "ClusterRole nodemend-overrider"
-        ),
+        'spec.pastGuard needs the right to override: the verb "override" on remediationorders, as in the '
+        "ClusterRole nodemend-overrider",
     ),
 )
 
@@ -530,57 +483,42 @@ def _stay(part: str, *free: str) -> Callable[[Write], bool]:
 
 
 DELETABLE_NODES: Final[tuple[Demand, ...]] = (
-    (lambda write: write.user == REMEDIATOR, FORBIDDEN, "Nodemend's checker may not write Nodes"),
-    (
+    Demand(lambda write: write.user == REMEDIATOR, "Nodemend's checker may not write Nodes"),
+    Demand(
         lambda write: not write.creates and not write.attempt.subresource,
-        FORBIDDEN,
         "Nodemend's remediator may neither create Nodes nor write their status",
     ),
-    (
+    Demand(
         lambda write: not _is_deletion(write) or not _is_ready(write.old),
-        FORBIDDEN,
         "Nodemend's remediator may not delete a Node that is Ready",
     ),
-    (
+    Demand(
         _updated(_taints_stay),
-        FORBIDDEN,
-        (
-            "spec.taints: Nodemend's remediator may add taints to a Node that was registered within the last "
-            "hour, and remove only its own, node.kubernetes.io/out-of-service=nodemend:NoExecute"
-        ),
+        "spec.taints: Nodemend's remediator may add taints to a Node that was registered within the last "
+        "hour, and remove only its own, node.kubernetes.io/out-of-service=nodemend:NoExecute",
     ),
-    (
+    Demand(
         _updated(_spec_stays),
-        FORBIDDEN,
-        (
-            "spec: Nodemend's remediator may add taints and a cordon to a Node that was registered within the"
-            " last hour, and may change nothing else"
-        ),
+        "spec: Nodemend's remediator may add taints and a cordon to a Node that was registered within the"
+        " last hour, and may change nothing else",
     ),
-    (
+    Demand(
         _updated(
             lambda write: same_but(
                 write.new["metadata"], write.old["metadata"], "annotations", "labels", *MOVES_BY_ITSELF
             )
         ),
-        FORBIDDEN,
         "metadata: Nodemend's remediator may not change finalizers or owners of a Node",
     ),
-    (
+    Demand(
         _updated(_stay("labels")),
-        FORBIDDEN,
-        (
-            "metadata.labels: Nodemend's remediator may add labels to a Node that was registered within the"
-            " last hour, and may not change existing labels"
-        ),
+        "metadata.labels: Nodemend's remediator may add labels to a Node that was registered within the"
+        " last hour, and may not change existing labels",
     ),
-    (
+    Demand(
         _updated(_stay("annotations", RELEASE_REVOKED)),
-        FORBIDDEN,
-        (
-            "metadata.annotations: Nodemend's remediator may add annotations to a Node that was registered "
-            "within the last hour, and change only its own, nodemend.io/release-revoked"
-        ),
+        "metadata.annotations: Nodemend's remediator may add annotations to a Node that was registered "
+        "within the last hour, and change only its own, nodemend.io/release-revoked",
     ),
 )
 

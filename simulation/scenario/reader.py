@@ -57,31 +57,24 @@ class Hosts:
     """The project whose Machines use the hosts; empty: there are no Machines."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scenario:
-    title: str
-    nodes: int
-    workloads: int
-    incidents: tuple[Incident, ...]
-    until: timedelta
+    """A scenario; `take` adds what one line says."""
+
     log_lines: tuple[str, ...]
     """The expected log: the text below the line."""
-    recovers: bool = False
-    """True if the check names a recovery."""
-    hosts: Hosts | None = None
-
-
-@dataclass(slots=True)
-class _Draft:
-    """The part of a scenario that was parsed so far."""
-
     title: str = ""
     nodes: int = 3
     workloads: int = 1
-    recovers: bool = False
-    hosts: dict[str, Any] = field(default_factory=dict)
     incidents: list[Incident] = field(default_factory=list)
     until: timedelta = timedelta(minutes=10)
+    recovers: bool = False
+    """True if the check names a recovery."""
+    host_options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def hosts(self) -> Hosts | None:
+        return Hosts(**self.host_options) if self.host_options else None
 
     def take(self, line: str) -> bool:
         """Parse one line. Returns False if no pattern matches."""
@@ -105,19 +98,21 @@ class _Draft:
             self.recovers = True
         elif found := _HOSTS.fullmatch(line):
             options = (wish.split() for wish in found[1].split(", ")[1:])
-            self.hosts["spec"] = {name: int(said) if said.isdigit() else said for name, said in options}
+            self.host_options["spec"] = {
+                name: int(said) if said.isdigit() else said for name, said in options
+            }
         elif line == _CROSSED:
-            self.hosts["crossed"] = True
+            self.host_options["crossed"] = True
         elif found := _PROVIDER_IDS.fullmatch(line):
-            self.hosts["provider_id"] = found[1]
+            self.host_options["provider_id"] = found[1]
         elif line == _NO_PROVIDER_IDS:
-            self.hosts["provider_id"] = ""
+            self.host_options["provider_id"] = ""
         elif line == _CONTROL_PLANE:
-            self.hosts["control_plane"] = True
+            self.host_options["control_plane"] = True
         elif line == _DELETABLE:
-            self.hosts["may_delete_nodes"] = True
+            self.host_options["may_delete_nodes"] = True
         elif found := _MACHINES.fullmatch(line):
-            self.hosts["machines"] = found[1]
+            self.host_options["machines"] = found[1]
         else:
             return False
         return True
@@ -126,24 +121,15 @@ class _Draft:
 def read(text: str) -> Scenario:
     """Parse a scenario. Raises ScenarioError for a line that no pattern matches."""
     above, _, below = text.partition(f"\n{LINE}\n")
-    draft = _Draft()
+    scenario = Scenario(tuple(below.splitlines()))
     for line in (raw.strip() for raw in above.splitlines()):
-        if line and not draft.take(line):
+        if line and not scenario.take(line):
             raise ScenarioError(f"what is {line!r}?")
-    if not draft.title:
+    if not scenario.title:
         raise ScenarioError("the first line says what the scenario shows: # ...")
-    if draft.hosts and "spec" not in draft.hosts:
+    if scenario.host_options and "spec" not in scenario.host_options:
         raise ScenarioError("there are no hosts: given hosts")
-    return Scenario(
-        draft.title,
-        draft.nodes,
-        draft.workloads,
-        tuple(draft.incidents),
-        draft.until,
-        tuple(below.splitlines()),
-        draft.recovers,
-        Hosts(**draft.hosts) if draft.hosts else None,
-    )
+    return scenario
 
 
 def with_log_lines(text: str, log_lines: tuple[str, ...]) -> str:

@@ -251,7 +251,7 @@ def _hosts_policy(attempt: Attempt) -> list[Denial]:
     """Deny that the remediator changes a label of a host."""
     if attempt.user.name != REMEDIATOR or _noted(attempt.new, "labels") == _noted(attempt.old, "labels"):
         return []
-    return [PolicyDenial("nodemend-hosts", "nodemend-hosts", "metadata: no label", "Forbidden")]
+    return [PolicyDenial("nodemend-hosts", "metadata: no label", "Forbidden")]
 
 
 def _agent_leases_policy(attempt: Attempt) -> list[Denial]:
@@ -261,7 +261,7 @@ def _agent_leases_policy(attempt: Attempt) -> list[Denial]:
     )
     if attempt.user.name not in ROLES or before == after:
         return []
-    return [PolicyDenial("nodemend-agent-leases", "nodemend-agent-leases", "not the node", "Forbidden")]
+    return [PolicyDenial("nodemend-agent-leases", "not the node", "Forbidden")]
 
 
 def _noted(object_: Any, part: str) -> dict[str, Any]:

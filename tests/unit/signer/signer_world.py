@@ -104,7 +104,7 @@ class SignerWorld:
         metadata = (attempt.new or attempt.old or {})["metadata"]
         if attempt.user.name != SIGNER or metadata["name"] == "nodemend-signer" or not self.pins_leases:
             return []
-        return [PolicyDenial("nodemend-accounts", "nodemend-accounts", "its own Lease alone", "Forbidden")]
+        return [PolicyDenial("nodemend-accounts", "its own Lease alone", "Forbidden")]
 
     def _place(self, record: AuthorityRecord) -> None:
         data = {"authority.json": b64encode(msgspec.json.encode(record)).decode()}

@@ -24,7 +24,7 @@ def size_never_falls(attempt: Attempt) -> Sequence[Denial]:
 def only_ann_deletes(attempt: Attempt) -> Sequence[Denial]:
     if attempt.operation is not Operation.DELETE or attempt.user.name == "ann":
         return []
-    return [PolicyDenial("deletions", "deletions", "only ann deletes", "Forbidden")]
+    return [PolicyDenial("deletions", "only ann deletes", "Forbidden")]
 
 
 def client_with_rules() -> Client:
