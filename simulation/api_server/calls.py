@@ -22,8 +22,8 @@ from simulation.api_server.admission import (
     policy_refusal,
     unauthorized,
 )
+from simulation.api_server.decoding import print_time
 from simulation.api_server.kinds import Kind
-from simulation.api_server.quantities import print_time
 from simulation.api_server.selectors import exact_name
 from simulation.api_server.statuses import NoSuchPath, bad_request
 from simulation.api_server.storage import Object, Storage, Stored, Table

@@ -8,8 +8,8 @@ from nodemend.api.resources import Resource
 from nodemend.kube.outcome import ApiResponse
 from simulation.api_server.admission import Operation
 from simulation.api_server.calls import Call
+from simulation.api_server.decoding import print_time
 from simulation.api_server.kinds import with_metadata
-from simulation.api_server.quantities import print_time
 from simulation.api_server.reading import filter_of, list_body
 from simulation.api_server.statuses import (
     bad_request,

@@ -53,19 +53,14 @@ def _union(one: FieldSet, other: FieldSet) -> FieldSet:
     return made
 
 
-def difference(one: FieldSet, other: FieldSet) -> FieldSet:
-    """Return the members of `one` that are not members of `other`. Children of removed members stay."""
+def difference(one: FieldSet, other: FieldSet, *, recursive: bool = False) -> FieldSet:
+    """Return the members of `one` that are not members of `other`.
+
+    With `recursive`, children of removed members are removed, too; otherwise they stay.
+    """
     if not one or not other:
         return one
-    kept = _kept(one, other, recursive=False)
-    return one if kept is None else kept
-
-
-def recursive_difference(one: FieldSet, other: FieldSet) -> FieldSet:
-    """Return the members of `one` that are neither members of `other` nor below one."""
-    if not one or not other:
-        return one
-    kept = _kept(one, other, recursive=True)
+    kept = _kept(one, other, recursive=recursive)
     return one if kept is None else kept
 
 

@@ -6,7 +6,6 @@ apply owns exactly the fields that it names; it takes fields from other managers
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -22,7 +21,6 @@ from simulation.api_server.fields import (
     members,
     merge,
     overlap,
-    recursive_difference,
     union,
     with_named_fields,
     without,
@@ -111,9 +109,9 @@ def _less(found: Comparison, reset: FieldSet) -> Comparison:
     if not any(name in found.removed or name in found.modified or name in found.added for name in reset):
         return found
     return Comparison(
-        recursive_difference(found.removed, reset),
-        recursive_difference(found.modified, reset),
-        recursive_difference(found.added, reset),
+        difference(found.removed, reset, recursive=True),
+        difference(found.modified, reset, recursive=True),
+        difference(found.added, reset, recursive=True),
     )
 
 
@@ -158,14 +156,6 @@ def _capped(entries: list[Entry]) -> list[Entry]:
     return [*(entry for entry in entries if entry["operation"] == "Apply"), bucket, *young]
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """The result of an apply."""
-
-    object: dict[str, Any]
-    entries: list[Entry]
-
-
 def apply_fields(
     schema: Schema,
     reset: FieldSet,
@@ -174,8 +164,11 @@ def apply_fields(
     writer: Writer,
     *,
     force: bool,
-) -> Applied:
-    """Merge `document` into `old`. Raises Refusal 409 if others own a changed field, unless forced."""
+) -> tuple[dict[str, Any], list[Entry]]:
+    """Merge `document` into `old`; return the object and its entries.
+
+    Raises Refusal 409 if others own a changed field, unless forced.
+    """
     empty, old = empty_and_old
     entries: list[Entry] = old.get("metadata", {}).get("managedFields", [])
     live = without_entries(old)
@@ -184,7 +177,7 @@ def apply_fields(
         entries = [writer._replace(manager="before-first-apply").entry("Update", fields)] if fields else []
     last = next((entry["fieldsV1"] for entry in entries if writer.owns(entry, "Apply")), EMPTY)
     others = [entry for entry in entries if not writer.owns(entry, "Apply")]
-    named = recursive_difference(field_set(schema, document), reset)
+    named = difference(field_set(schema, document), reset, recursive=True)
     merged = _pruned(schema, merge(schema, live, document), last, [named, *(e["fieldsV1"] for e in others)])
     found = _less(compare(schema, live, merged), reset)
     if not force:
@@ -196,7 +189,7 @@ def apply_fields(
         before = next((entry for entry in entries if writer.owns(entry, "Apply")), {})
         own = {key: value for key, value in own.items() if key != "time"}
         own |= {"time": before["time"]} if "time" in before else {}
-    return Applied(merged, _sorted([*kept, own] if own["fieldsV1"] else kept))
+    return merged, _sorted([*kept, own] if own["fieldsV1"] else kept)
 
 
 def _unapplied(schema: Schema, reset: FieldSet, empty: dict[str, Any], live: dict[str, Any]) -> FieldSet:

@@ -6,8 +6,8 @@ from functools import lru_cache
 from math import inf
 from typing import Any, Final
 
+from simulation.api_server.decoding import canonical_time
 from simulation.api_server.fields import item_name
-from simulation.api_server.quantities import canonical_time
 from simulation.api_server.schema import ABSENT, Schema, Shape, Ties
 from simulation.api_server.statuses import (
     Cause,

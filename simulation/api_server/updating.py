@@ -133,18 +133,18 @@ def _apply(call: Call) -> ApiResponse:
     _require_appliable(call, document)
     force = call.query.get("force") == "true"
     old = kind.empty if stored is None else stored.object
-    applied = apply_fields(
+    applied, entries = apply_fields(
         kind.schema, kind.resets(route.subresource), (kind.empty, old), document, writer_of(call), force=force
     )
     try:
-        new = kind.read_applied(applied.object, None if stored is None else old)
+        new = kind.read_applied(applied, None if stored is None else old)
     except Undecodable as error:
         raise Refusal(500, "InternalError", f"failed to create typed patch object: {error}") from error
     _require_same_place(call, new)
     if stored is None:
         call.authorize("create")
-        return call.backend.answer(201, insert(call, new, applied.entries).body)
-    return _store(call, old, new, applied.entries)
+        return call.backend.answer(201, insert(call, new, entries).body)
+    return _store(call, old, new, entries)
 
 
 def _require_appliable(call: Call, document: Any) -> None:

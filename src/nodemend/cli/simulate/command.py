@@ -1,7 +1,4 @@
-"""`kubectl mend simulate`.
-
-The flags of `kubectl mend simulate`.
-"""
+"""`kubectl mend simulate` and its flags."""
 
 from __future__ import annotations
 

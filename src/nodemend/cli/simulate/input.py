@@ -1,17 +1,8 @@
-"""A snapshot with changed rules: another policy, other checks, or without anything that holds.
+"""The start of a simulation: a cluster at one time, read from the cluster or a file, or with other rules.
 
-Kubernetes objects from a file: JSON or YAML, one or many, as `kubectl get -o json` prints them.
-
-Validation rules of Nodemend's kinds, for a file that no API server has validated.
-
-Decoding checks the type of each field. This module has the CEL rules of the CRDs, identified by their
-messages.
-
-A cluster at one time, as the start of a simulation.
-
-A snapshot of the current cluster. Writes nothing.
-
-A snapshot from a file, as `kubectl get nodes,nodehealthchecks,remediationpolicies -o json` prints it.
+A file is JSON or YAML, one object or many, as `kubectl get nodes,nodehealthchecks,remediationpolicies -o
+json` prints them. No API server has validated it: decoding checks the type of each field, and this module has
+the CEL rules of the CRDs, identified by their messages.
 """
 
 import re
@@ -287,6 +278,7 @@ def with_uid(node: NodeRecord) -> NodeRecord:
 
 
 async def take_snapshot(cluster: Cluster) -> Snapshot:
+    """Read the current cluster. Writes nothing."""
     projection = node_records(annotations=(well_known.EXCLUDE,))
     # Read one object first: its response sets the API server's clock.
     policy = await cluster.find(REMEDIATION_POLICY, well_known.POLICY_NAME, RemediationPolicy)

@@ -1,12 +1,8 @@
-"""Failures and recoveries as written on the command line, such as `zone=a:40%@5m`.
+"""The parameters of a simulation other than the cluster: failures and recoveries, such as `zone=a:40%@5m`.
 
 The format is `WHICH[:HOWMANY]@WHEN`. The first part is a node's name, a pattern of names (`edge-*`) or labels
 (`zone=a`, `zone=a,tier=gpu`). HOWMANY is a count or a percentage. WHEN is a time after the start, or two
-times (`2m..10m`) for one node after the other.
-
-Resolve a choice to nodes. The same choice always yields the same nodes.
-
-The parameters of a simulation other than the cluster.
+times (`2m..10m`) for one node after the other. The same choice always yields the same nodes.
 """
 
 import re
@@ -140,7 +136,7 @@ class NoNodesError(ValueError):
 
 
 def members(choice: Choice, nodes: Mapping[str, NodeRecord]) -> tuple[str, ...]:
-    """Return all nodes that the choice can select, sorted by name. Raises NobodyError if no node matches."""
+    """Return all nodes that the choice can select, sorted by name. Raises NoNodesError if no node matches."""
     found = tuple(sorted(_matching(choice.which, nodes)))
     if not found:
         raise NoNodesError(f"no node matches {choice.written}")

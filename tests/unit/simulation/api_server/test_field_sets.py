@@ -10,7 +10,6 @@ from simulation.api_server.fields import (
     intersection,
     members,
     overlap,
-    recursive_difference,
     union,
 )
 
@@ -59,7 +58,7 @@ def test_union_difference_and_intersection_are_those_of_sets(one: Paths, other: 
 def test_a_recursive_difference_takes_what_is_below_as_well(one: Paths, other: Paths) -> None:
     left = {path for path in one if not any(path[: len(taken)] == taken for taken in other)}
 
-    assert flat(recursive_difference(built(one), built(other))) == left
+    assert flat(difference(built(one), built(other), recursive=True)) == left
 
 
 @given(PATHS, PATHS)

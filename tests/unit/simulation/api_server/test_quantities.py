@@ -1,6 +1,6 @@
 import pytest
 
-from simulation.api_server.quantities import canonical_micro_time, canonical_quantity, canonical_time
+from simulation.api_server.decoding import canonical_micro_time, canonical_quantity, canonical_time
 
 
 @pytest.mark.parametrize(
