@@ -122,6 +122,10 @@ def node_argument(name: str = "node", **others: Any) -> Callable[[F], F]:
     return click.argument(name, shell_complete=complete, **others)
 
 
+def namespace_option(meaning: str) -> Callable[[F], F]:
+    return click.option("-n", "--namespace", default="", metavar="NAME", help=meaning)
+
+
 def output_option(function: F) -> F:
     return _output_option((Form.TEXT, Form.JSON, Form.YAML))(function)
 

@@ -17,6 +17,7 @@ from nodemend.cli.options import (
     ClusterOptions,
     Form,
     cluster_options,
+    namespace_option,
     node_argument,
     output_option,
     parse_timeout,
@@ -25,8 +26,11 @@ from nodemend.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from nodemend.cli.check.view import CheckView
     from nodemend.cli.cluster import Cluster
+    from nodemend.cli.explain.view import ExplainView
+    from nodemend.cli.status.view import StatusView
+    from nodemend.cli.terminal import Observation
+    from nodemend.cli.timeline.collect import TimelineView
 
 
 @click.command("check")
@@ -48,21 +52,16 @@ def check_command(cluster: ClusterOptions, form: Form, nodes: tuple[str, ...]) -
       kubectl mend check edge-07 edge-08
       kubectl mend check -o wide
     """
+    from nodemend.cli.check.assess import assess
+    from nodemend.cli.check.facts import gather
     from nodemend.cli.check.view import only_of, render
     from nodemend.cli.connection import with_cluster
     from nodemend.cli.terminal import show
 
     named = tuple(name.removeprefix("node/") for name in nodes)
-    view = only_of(with_cluster(cluster, _check), named)
+    view = only_of(assess(with_cluster(cluster, gather)), named)
     show(view, form, lambda shown: render(shown, by_node=bool(named) or form is Form.WIDE))
     return ExitCode.WRONG if view.failures else ExitCode.FINE
-
-
-async def _check(cluster: Cluster) -> CheckView:
-    from nodemend.cli.check.assess import assess
-    from nodemend.cli.check.facts import gather
-
-    return assess(await gather(cluster))
 
 
 _FOR_KUBECTL: Final = f"""\
@@ -95,20 +94,9 @@ def completion_command(shell: str) -> None:
     click.echo(completion(root, {}, "kubectl-mend", COMPLETE_VARIABLE).source())
 
 
-if TYPE_CHECKING:
-    from nodemend.cli.cluster import Cluster
-    from nodemend.cli.explain.view import ExplainView
-
-
 @click.command("explain")
 @node_argument("target", metavar="NODE|machine/NAME")
-@click.option(
-    "-n",
-    "--namespace",
-    default="",
-    metavar="NAME",
-    help="The namespace of the Machine, if there are several.",
-)
+@namespace_option("The namespace of the Machine, if there are several.")
 @output_option
 @cluster_options
 def explain_command(cluster: ClusterOptions, form: Form, target: str, namespace: str) -> int:
@@ -146,11 +134,6 @@ def explain_command(cluster: ClusterOptions, form: Form, target: str, namespace:
     return ExitCode.WRONG if unread else ExitCode.FINE
 
 
-if TYPE_CHECKING:
-    from nodemend.cli.cluster import Cluster
-    from nodemend.cli.probe import ProbeView
-
-
 @click.command("probe")
 @node_argument()
 @output_option
@@ -168,23 +151,14 @@ def probe_command(cluster: ClusterOptions, form: Form, node: str) -> int:
     Example:
       kubectl mend probe edge-07
     """
-
     from nodemend.cli.connection import with_cluster
     from nodemend.cli.probe import gather, probe_view, render
     from nodemend.cli.terminal import show, width
 
-    async def act(connected: Cluster) -> ProbeView:
-        return probe_view(await gather(connected, node.removeprefix("node/")))
-
-    view = with_cluster(cluster, act)
+    name = node.removeprefix("node/")
+    view = probe_view(with_cluster(cluster, lambda connected: gather(connected, name)))
     show(view, form, lambda shown: render(shown, width()))
     return ExitCode.FINE if view.releasable and not view.unread else ExitCode.WRONG
-
-
-if TYPE_CHECKING:
-    from nodemend.cli.cluster import Cluster
-    from nodemend.cli.status.view import StatusView
-    from nodemend.cli.terminal import Observation
 
 
 @click.command("status")
@@ -241,11 +215,6 @@ async def gather(cluster: Cluster) -> StatusView:
     return status_view(policy, leaders, checks, remediations, machines, cluster.now)
 
 
-if TYPE_CHECKING:
-    from nodemend.cli.cluster import Cluster
-    from nodemend.cli.timeline.collect import TimelineView
-
-
 _STANDARD_OUTPUT: Final = "-"
 
 
@@ -284,7 +253,6 @@ def timeline_command(
       kubectl mend timeline edge-07
       kubectl mend timeline edge-07 --since 2h --svg edge-07.svg
     """
-
     from nodemend.cli.connection import with_cluster
     from nodemend.cli.terminal import show, width, write_note
     from nodemend.cli.timeline.build import timeline_view
@@ -292,11 +260,9 @@ def timeline_command(
     from nodemend.cli.timeline.svg import draw
     from nodemend.cli.timeline.text import render
 
-    async def act(connected: Cluster) -> TimelineView:
-        facts = await gather(connected, node.removeprefix("node/"))
-        return timeline_view(facts, timedelta(seconds=since))
-
-    view, zone = with_cluster(cluster, act), UTC if utc else None
+    name, zone = node.removeprefix("node/"), UTC if utc else None
+    facts = with_cluster(cluster, lambda connected: gather(connected, name))
+    view = timeline_view(facts, timedelta(seconds=since))
     if svg is not None:
         svg.write(draw(view, zone))
         if svg.name == _STANDARD_OUTPUT:
@@ -308,11 +274,6 @@ def timeline_command(
 
 def _code(view: TimelineView) -> ExitCode:
     return ExitCode.WRONG if view.unread else ExitCode.FINE
-
-
-if TYPE_CHECKING:
-    from nodemend.cli.cluster import Cluster
-    from nodemend.cli.tree.view import TreeView
 
 
 @click.command("tree")
@@ -334,17 +295,14 @@ def tree_command(cluster: ClusterOptions, form: Form, node: str) -> int:
       kubectl mend tree edge-07
       kubectl mend tree edge-07 -o json
     """
-
     from nodemend.cli.connection import with_cluster
     from nodemend.cli.node_report import gather_case
     from nodemend.cli.terminal import show, width
     from nodemend.cli.tree.branches import tree_view
     from nodemend.cli.tree.view import render
 
-    async def act(connected: Cluster) -> TreeView:
-        return tree_view(await gather_case(connected, node.removeprefix("node/")))
-
-    view = with_cluster(cluster, act)
+    name = node.removeprefix("node/")
+    view = tree_view(with_cluster(cluster, lambda connected: gather_case(connected, name)))
     show(view, form, lambda shown: render(shown, width()))
     return ExitCode.WRONG if view.incomplete else ExitCode.FINE
 

@@ -346,44 +346,32 @@ def _too_busy(node: str) -> CommandFailure:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class OrderArguments:
-    """The parsed arguments."""
-
-    node: str
-    reason: str | None
-    past_guard: bool
-    withdrawn: bool
-    yes: bool
-    dry_run: bool
-
-
-def fulfil(cluster: ClusterOptions, form: Form, wish: OrderArguments) -> None:
+def fulfil(  # noqa: PLR0913 - one parameter per flag
+    cluster: ClusterOptions,
+    form: Form,
+    node: str,
+    reason: str | None,
+    *,
+    past_guard: bool,
+    withdrawn: bool,
+    yes: bool,
+    dry_run: bool,
+) -> None:
     """Write or withdraw the order."""
-    if wish.withdrawn:
-        _withdraw(cluster, form, wish)
+    node = node.removeprefix("node/")
+    if withdrawn:
+        if reason is not None:
+            raise click.UsageError("--withdraw removes the order; it does not allow --reason.")
+        view = with_cluster(cluster, lambda connected: withdraw_order(connected, node, dry_run=dry_run))
+        show(view, form, render_order_withdrawn)
         return
-    reason = (wish.reason or "").strip()
-    if not reason:
+    why = (reason or "").strip()
+    if not why:
         raise click.UsageError("Say with --reason why. It is recorded with your name on the remediation.")
-
-    async def read(connected: Cluster) -> OrderView:
-        return await prepare(connected, wish.node, reason, past_guard=wish.past_guard)
-
-    shown = with_cluster(cluster, read)
+    shown = with_cluster(cluster, lambda connected: prepare(connected, node, why, past_guard=past_guard))
     if form is Form.TEXT:
         write_lines([*render_preview(shown), ""])
-    if not wish.yes and not wish.dry_run:
-        past = " past the guard" if wish.past_guard else ""
-        ask(f"Order the remediation of {wish.node}{past}, as {shown.by}?")
-    with_cluster(cluster, lambda connected: order(connected, shown, dry_run=wish.dry_run))
-    show(OrderedView(order=shown, dry_run=wish.dry_run), form, render_ordered)
-
-
-def _withdraw(cluster: ClusterOptions, form: Form, wish: OrderArguments) -> None:
-    if wish.reason is not None:
-        raise click.UsageError("--withdraw removes the order; it does not allow --reason.")
-    taken = with_cluster(
-        cluster, lambda connected: withdraw_order(connected, wish.node, dry_run=wish.dry_run)
-    )
-    show(taken, form, render_order_withdrawn)
+    if not yes and not dry_run:
+        ask(f"Order the remediation of {node}{' past the guard' if past_guard else ''}, as {shown.by}?")
+    with_cluster(cluster, lambda connected: order(connected, shown, dry_run=dry_run))
+    show(OrderedView(order=shown, dry_run=dry_run), form, render_ordered)

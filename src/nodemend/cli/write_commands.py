@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, timedelta
-from typing import TYPE_CHECKING, Final
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -16,6 +18,7 @@ from nodemend.cli.options import (
     Form,
     cluster_options,
     dry_run_option,
+    namespace_option,
     node_argument,
     output_option,
     parse_timeout,
@@ -24,7 +27,13 @@ from nodemend.cli.options import (
 
 if TYPE_CHECKING:
     from nodemend.cli.cluster import Cluster
-    from nodemend.cli.confirm import ConfirmationWithdrawnView
+    from nodemend.cli.drill import DrilledView
+    from nodemend.cli.listing import AnyRemediation
+    from nodemend.cli.pause import PausedView
+    from nodemend.cli.stop import StopView
+    from nodemend.cli.wind_down.view import WindDownView
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @click.command("confirm")
@@ -32,13 +41,7 @@ if TYPE_CHECKING:
 @click.option("--reason", metavar="TEXT", help="The proof that it is down. Recorded with your name.")
 @click.option("--withdraw", "withdrawn", is_flag=True, help="Withdraw the confirmation, before the release.")
 @click.option("--i-typed", metavar="NODE", help="The node's name once more, for use without a terminal.")
-@click.option(
-    "-n",
-    "--namespace",
-    default="",
-    metavar="NAME",
-    help="The namespace of the remediation, if there are several.",
-)
+@namespace_option("The namespace of the remediation, if there are several.")
 @dry_run_option
 @utc_option
 @output_option
@@ -73,14 +76,19 @@ def confirm_command(  # noqa: PLR0913 - click passes one parameter per flag
         render_confirmed,
         render_preview,
         render_withdrawn,
+        withdraw,
     )
     from nodemend.cli.connection import with_cluster
     from nodemend.cli.terminal import ask_for_name, show, write_lines
 
     node = node.removeprefix("node/")
     if withdrawn:
-        _refuse_both(reason, i_typed)
-        show(_withdraw(cluster, node, namespace, dry_run=dry_run), form, render_withdrawn)
+        if reason is not None or i_typed is not None:
+            raise click.UsageError(
+                "--withdraw removes the confirmation; it allows neither --reason nor --i-typed."
+            )
+        view = with_cluster(cluster, lambda connected: withdraw(connected, node, namespace, dry_run=dry_run))
+        show(view, form, render_withdrawn)
         return
     if not reason or not reason.strip():
         raise click.UsageError("Say with --reason how you know that the node is down.")
@@ -92,27 +100,6 @@ def confirm_command(  # noqa: PLR0913 - click passes one parameter per flag
         ask_for_name(node, i_typed, to="confirm that it is down", undone="Nothing was written.")
     with_cluster(cluster, lambda connected: confirm(connected, shown, dry_run=dry_run))
     show(ConfirmedView(confirmation=shown, dry_run=dry_run), form, render_confirmed)
-
-
-def _withdraw(
-    cluster: ClusterOptions, node: str, namespace: str, *, dry_run: bool
-) -> ConfirmationWithdrawnView:
-    from nodemend.cli.confirm import withdraw
-    from nodemend.cli.connection import with_cluster
-
-    return with_cluster(cluster, lambda connected: withdraw(connected, node, namespace, dry_run=dry_run))
-
-
-def _refuse_both(reason: str | None, i_typed: str | None) -> None:
-    if reason is not None or i_typed is not None:
-        raise click.UsageError(
-            "--withdraw removes the confirmation; it allows neither --reason nor --i-typed."
-        )
-
-
-if TYPE_CHECKING:
-    from nodemend.cli.cluster import Cluster
-    from nodemend.cli.drill import DrilledView, DrillView
 
 
 @click.command("drill")
@@ -164,10 +151,7 @@ def drill_command(
 
     node = node.removeprefix("node/")
 
-    async def read(connected: Cluster) -> DrillView:
-        return await prepare(connected, node, with_workloads=with_workloads)
-
-    shown = with_cluster(cluster, read)
+    shown = with_cluster(cluster, lambda connected: prepare(connected, node, with_workloads=with_workloads))
     if form is Form.TEXT:
         write_lines([*render_preview(shown, width()), ""])
     ask_for_name(node, yes_reset, to="reset it", undone="Nothing was reset.")
@@ -178,12 +162,6 @@ def drill_command(
     drilled = with_cluster(replace(cluster, timeout=wait + cluster.timeout), act)
     show(drilled, form, lambda view: render_drilled(view, width()))
     return ExitCode.FINE if drilled.outcome is Outcome.WITHIN else ExitCode.WRONG
-
-
-if TYPE_CHECKING:
-    from nodemend.cli.cluster import Cluster
-    from nodemend.cli.listing import AnyRemediation
-    from nodemend.cli.pause import PausedView
 
 
 @click.command("pause")
@@ -262,11 +240,6 @@ def _duration(written: str) -> timedelta:
     return lasts
 
 
-if TYPE_CHECKING:
-    from nodemend.cli.cluster import Cluster
-    from nodemend.cli.pause import ResumedView
-
-
 @click.command("resume")
 @click.option("--check", default="", metavar="NAME", help="End the pause of this NodeHealthCheck.")
 @dry_run_option
@@ -286,33 +259,32 @@ def resume_command(cluster: ClusterOptions, form: Form, check: str, *, dry_run: 
 
     check = check.removeprefix("nhc/")
 
-    async def act(connected: Cluster) -> ResumedView:
-        change = await clear_pause(connected, check=check, dry_run=dry_run)
-        return resumed_view(change, check=check, dry_run=dry_run)
+    change = with_cluster(cluster, lambda connected: clear_pause(connected, check=check, dry_run=dry_run))
+    show(resumed_view(change, check=check, dry_run=dry_run), form, render_resumed)
 
-    show(with_cluster(cluster, act), form, render_resumed)
+
+def _order_options(function: F) -> Callable[..., Any]:
+    """Add the flags of run and override."""
+
+    @node_argument()
+    @click.option("--reason", metavar="TEXT", help="The reason. Recorded with your name on the remediation.")
+    @click.option(
+        "--withdraw", "withdrawn", is_flag=True, help="Withdraw the order, before its remediation begins."
+    )
+    @click.option("--yes", is_flag=True, help="Do not ask.")
+    @dry_run_option
+    @output_option
+    @cluster_options
+    @wraps(function)
+    def call(**flags: Any) -> object:
+        return function(**flags)
+
+    return call
 
 
 @click.command("run")
-@node_argument()
-@click.option("--reason", metavar="TEXT", help="The reason. Recorded with your name on the remediation.")
-@click.option(
-    "--withdraw", "withdrawn", is_flag=True, help="Withdraw the order, before its remediation begins."
-)
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@dry_run_option
-@output_option
-@cluster_options
-def run_command(  # noqa: PLR0913 - click passes one parameter per flag
-    cluster: ClusterOptions,
-    form: Form,
-    node: str,
-    reason: str | None,
-    *,
-    withdrawn: bool,
-    yes: bool,
-    dry_run: bool,
-) -> None:
+@_order_options
+def run_command(**flags: Any) -> None:
     """Order the remediation of one node now, without waiting until it has been unhealthy for long enough.
 
     The guard applies as to any remediation: while it refuses, the order is held, for at most 15 minutes. A
@@ -323,42 +295,14 @@ def run_command(  # noqa: PLR0913 - click passes one parameter per flag
       kubectl mend run edge-07 --reason "its disk is failing, CHG-4411"
       kubectl mend run edge-07 --withdraw
     """
-    from nodemend.cli.run import OrderArguments, fulfil
+    from nodemend.cli.run import fulfil
 
-    fulfil(
-        cluster,
-        form,
-        OrderArguments(
-            node.removeprefix("node/"),
-            reason,
-            past_guard=False,
-            withdrawn=withdrawn,
-            yes=yes,
-            dry_run=dry_run,
-        ),
-    )
+    fulfil(past_guard=False, **flags)
 
 
 @click.command("override")
-@node_argument()
-@click.option("--reason", metavar="TEXT", help="The reason. Recorded with your name on the remediation.")
-@click.option(
-    "--withdraw", "withdrawn", is_flag=True, help="Withdraw the order, before its remediation begins."
-)
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@dry_run_option
-@output_option
-@cluster_options
-def override_command(  # noqa: PLR0913 - click passes one parameter per flag
-    cluster: ClusterOptions,
-    form: Form,
-    node: str,
-    reason: str | None,
-    *,
-    withdrawn: bool,
-    yes: bool,
-    dry_run: bool,
-) -> None:
+@_order_options
+def override_command(**flags: Any) -> None:
     """Order the remediation of one node now, past the limits of the storm guard.
 
     It overrides the limits on how many nodes are unhealthy or under remediation, and how fast remediations
@@ -371,21 +315,9 @@ def override_command(  # noqa: PLR0913 - click passes one parameter per flag
       kubectl mend override edge-07 --reason "rack 7 is back, this one is dead"
       kubectl mend override edge-07 --withdraw
     """
-    from nodemend.cli.run import OrderArguments, fulfil
+    from nodemend.cli.run import fulfil
 
-    fulfil(
-        cluster,
-        form,
-        OrderArguments(
-            node.removeprefix("node/"), reason, past_guard=True, withdrawn=withdrawn, yes=yes, dry_run=dry_run
-        ),
-    )
-
-
-if TYPE_CHECKING:
-    from nodemend.cli.cluster import Cluster
-    from nodemend.cli.listing import AnyRemediation
-    from nodemend.cli.stop import StopView
+    fulfil(past_guard=True, **flags)
 
 
 _DEFAULT_REASON: Final = "kubectl mend stop --all"
@@ -398,7 +330,7 @@ _DEFAULT_REASON: Final = "kubectl mend stop --all"
     "--reason", default=_DEFAULT_REASON, metavar="TEXT", help="The reason of the pause that --all sets."
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("-n", "--namespace", default="", metavar="NAME", help="The namespace of the remediation.")
+@namespace_option("The namespace of the remediation.")
 @dry_run_option
 @output_option
 @cluster_options
@@ -424,14 +356,14 @@ def stop_command(  # noqa: PLR0913 - click passes one parameter per flag
     """
     from nodemend.cli.connection import with_cluster
     from nodemend.cli.stop import render, stop, stop_view
-    from nodemend.cli.terminal import show
+    from nodemend.cli.terminal import ask, show
 
     if everything == (node is not None):
         raise click.UsageError("Name a node, or say --all.")
     name = (node or "").removeprefix("node/")
     if not yes and not dry_run:
         found = with_cluster(cluster, lambda connected: _choose(connected, name, namespace))
-        _ask(found, everything=everything)
+        ask(f"{'Pause the whole cluster and stop' if everything else 'Stop'} {_spell(found)}?")
 
     async def act(connected: Cluster) -> StopView:
         # Pause first: otherwise the checker would immediately request the deleted remediations again.
@@ -466,22 +398,14 @@ async def _choose(cluster: Cluster, node: str, namespace: str) -> list[AnyRemedi
     return await open_remediations(cluster, namespace)
 
 
-def _ask(chosen: list[AnyRemediation], *, everything: bool) -> None:
+def _spell(remediations: Iterable[AnyRemediation]) -> str:
+    """Return the number of remediations and the names of their nodes."""
     from nodemend.cli.listing import node_of
-    from nodemend.cli.terminal import ask
     from nodemend.cli.text import spell_names
     from nodemend.safety.holds import spell_count
 
-    named = spell_names([node_of(found) for found in chosen])
-    what = f"{spell_count(len(chosen), 'remediation')}" + (f" ({named})" if named else "")
-    before = "Pause the whole cluster and stop" if everything else "Stop"
-    ask(f"{before} {what}?")
-
-
-if TYPE_CHECKING:
-    from nodemend.cli.cluster import Cluster
-    from nodemend.cli.wind_down.leftovers import OpenFacts
-    from nodemend.cli.wind_down.view import WindDownView
+    nodes = [node_of(found) for found in remediations]
+    return spell_count(len(nodes), "remediation") + (f" ({spell_names(nodes)})" if nodes else "")
 
 
 @click.command("wind-down")
@@ -512,13 +436,15 @@ def wind_down_command(cluster: ClusterOptions, form: Form, wait: float, *, yes: 
       kubectl mend wind-down --wait 1h --yes
     """
     from nodemend.cli.connection import with_cluster
-    from nodemend.cli.terminal import show, write_note
+    from nodemend.cli.listing import node_of
+    from nodemend.cli.terminal import ask, show, write_note
     from nodemend.cli.wind_down.leftovers import read_open
     from nodemend.cli.wind_down.view import render, render_broken_off, wind_down_view
     from nodemend.cli.wind_down.waiting import WindDown, WindDownProgress
 
     if not yes:
-        _ask_for_wind_down(with_cluster(cluster, read_open))
+        found = sorted(with_cluster(cluster, read_open).remediations, key=node_of)
+        ask(f"Pause the whole cluster and end {_spell(found)}, for Nodemend to be uninstalled?")
     course = WindDownProgress()
 
     async def act(connected: Cluster) -> WindDownView:
@@ -535,14 +461,3 @@ def wind_down_command(cluster: ClusterOptions, form: Form, wait: float, *, yes: 
         raise
     show(view, form, render)
     return ExitCode.FINE if view.done else ExitCode.WRONG
-
-
-def _ask_for_wind_down(facts: OpenFacts) -> None:
-    from nodemend.cli.listing import node_of
-    from nodemend.cli.terminal import ask
-    from nodemend.cli.text import spell_names
-    from nodemend.safety.holds import spell_count
-
-    nodes = sorted(node_of(found) for found in facts.remediations)
-    what = spell_count(len(nodes), "remediation") + (f" ({spell_names(nodes)})" if nodes else "")
-    ask(f"Pause the whole cluster and end {what}, for Nodemend to be uninstalled?")
