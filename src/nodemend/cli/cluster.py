@@ -22,6 +22,7 @@ from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.text import spell_seconds
 from nodemend.kube.client import ApiClient, list_all
 from nodemend.kube.outcome import (
+    Acknowledged,
     Ok,
     ReadOutcome,
     Reason,
@@ -135,6 +136,8 @@ def _digits(text: str) -> int:
 T = TypeVar("T")
 
 MANAGER: Final = "kubectl-mend"
+MOST_TRIES: Final = 5
+"""Attempts per write. A status write of a controller in between causes a conflict."""
 _LIST_WITHIN: Final = 60.0
 _WRITE_WITHIN: Final = 10.0
 
@@ -229,6 +232,26 @@ class Cluster:
             case _:
                 assert_never(outcome)
 
+    async def change(
+        self, request: Request, undone: str, *, dry_run: bool, missing: CommandFailure | None = None
+    ) -> bool:
+        """Send a write that the caller repeats, after another read, if this returns False.
+
+        False if another writer changed the object first. Raises CommandFailure for every other refusal:
+        `missing`, if given, for an object or a kind that does not exist. `undone` says that nothing was done.
+        """
+        match await self.write(request, Acknowledged, dry_run=dry_run):
+            case Refused(reason=Reason.CONFLICT | Reason.ALREADY_EXISTS):
+                return False
+            case Refused(reason=Reason.NOT_FOUND) if request.method is Method.DELETE:
+                return False
+            case Refused(reason=Reason.NOT_FOUND) if missing is not None:
+                raise missing
+            case Refused(message=why):
+                raise CommandFailure(ExitCode.WRONG, f"the API server refused: {why}. {undone}")
+            case _:
+                return True
+
     async def caller(self) -> str:
         """Return the user name that the API server assigns to the caller."""
         review = await self.write(ask_name(MANAGER), SelfSubjectReview)
@@ -279,6 +302,21 @@ def must_have(fact: ReadResult[T], what: str) -> T:
             raise CommandFailure(ExitCode.WRONG, f"there is no {what}.")
         case Unreadable(why):
             raise CommandFailure(ExitCode.WRONG, f"{what} cannot be read: {why}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Reason that prevents an action now, and the next step for the operator."""
+
+    why: str
+    next_step: str
+
+
+def accepted(checked: T | Refusal, undone: str) -> T:
+    """Return the value. Raises CommandFailure for a refusal; `undone` states that nothing was done."""
+    if isinstance(checked, Refusal):
+        raise CommandFailure(ExitCode.WRONG, f"{checked.why} {undone}", checked.next_step)
+    return checked
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,13 @@ from typing import ClassVar, Final
 
 from nodemend.api import well_known
 from nodemend.api.manual_remediation import Confirmation, ManualRemediation
-from nodemend.api.meta import Wire, parse_time
+from nodemend.api.meta import parse_time
 from nodemend.api.resources import LEASE, MANUAL_REMEDIATION, NODE, POD, VOLUME_ATTACHMENT
-from nodemend.api.upstream_types import Lease, Node, Pod
-from nodemend.cli.cluster import MANAGER, Cluster
+from nodemend.api.upstream_types import Lease, Node, Pod, VolumeAttachment
+from nodemend.cli.cluster import MANAGER, MOST_TRIES, Cluster, Refusal, accepted
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.listing import find_manual
 from nodemend.cli.text import quoted, spell_moment, spell_seconds
-from nodemend.kube.outcome import Acknowledged, Reason, Refused
 from nodemend.kube.request import Precondition, Request, Selection, merge_patch
 from nodemend.records.live_reads import node_facts
 from nodemend.remediation.node_state import DEFAULT_LEASE_SECONDS, must_leave
@@ -42,21 +41,6 @@ from nodemend.safety.holds import (
 )
 
 
-class AttachmentSource(Wire):
-    persistent_volume_name: str = ""
-
-
-class AttachmentSpec(Wire):
-    node_name: str = ""
-    source: AttachmentSource = AttachmentSource()
-
-
-class Attachment(Wire):
-    """A VolumeAttachment and the name of its volume."""
-
-    spec: AttachmentSpec = AttachmentSpec()
-
-
 @dataclass(frozen=True, slots=True)
 class ConfirmFacts:
     remediation: ManualRemediation
@@ -64,7 +48,7 @@ class ConfirmFacts:
     lease: ReadResult[Lease]
     policy: ReadResult[PolicyFacts]
     pods: ReadResult[list[Pod]]
-    attachments: ReadResult[list[Attachment]]
+    attachments: ReadResult[list[VolumeAttachment]]
     caller: str
     may_confirm: bool
     now: datetime
@@ -80,7 +64,7 @@ async def gather(cluster: Cluster, node: str, namespace: str) -> ConfirmFacts:
         lease=await cluster.find(LEASE, node, Lease, well_known.KUBELET_LEASE_NAMESPACE),
         policy=await cluster.reader.policy(),
         pods=await cluster.all(POD, Pod, on_node),
-        attachments=await cluster.all(VOLUME_ATTACHMENT, Attachment),
+        attachments=await cluster.all(VOLUME_ATTACHMENT, VolumeAttachment),
         caller=await cluster.caller(),
         may_confirm=await cluster.may("confirm", MANUAL_REMEDIATION, where, node),
         now=cluster.now,
@@ -90,15 +74,7 @@ async def gather(cluster: Cluster, node: str, namespace: str) -> ConfirmFacts:
 _SOON: Final = "wait a moment and try again."
 
 
-@dataclass(frozen=True, slots=True)
-class ConfirmRefusal:
-    """Reason that prevents a confirmation now, and the next step for the operator."""
-
-    why: str
-    next_step: str
-
-
-def check_confirmation(facts: ConfirmFacts, reason: str) -> Confirmation | ConfirmRefusal:
+def check_confirmation(facts: ConfirmFacts, reason: str) -> Confirmation | Refusal:
     """Return the confirmation to write, or the reason why the remediator would reject it."""
     remediation = facts.remediation
     node, status = remediation.metadata.name, remediation.status
@@ -106,19 +82,17 @@ def check_confirmation(facts: ConfirmFacts, reason: str) -> Confirmation | Confi
     if (refusal := _refuse_state(remediation)) is not None:
         return refusal
     if not facts.may_confirm:
-        return ConfirmRefusal(
+        return Refusal(
             f"{facts.caller} may not confirm.",
             "ask for the ClusterRole nodemend-confirmer, which has the verb confirm on manualremediations.",
         )
     match facts.node, facts.lease:
         case Absent(), _:
-            return ConfirmRefusal(
-                f"There is no Node {node} any more: the remediation closes by itself.", hint
-            )
+            return Refusal(f"There is no Node {node} any more: the remediation closes by itself.", hint)
         case (Unreadable(why), _) | (_, Unreadable(why)):
-            return ConfirmRefusal(f"The node's state cannot be read: {why}.", hint)
+            return Refusal(f"The node's state cannot be read: {why}.", hint)
         case _, Absent():
-            return ConfirmRefusal(NoKubeletLease(node).explain().sentence, hint)
+            return Refusal(NoKubeletLease(node).explain().sentence, hint)
         case Present(seen), Present(lease):
             confirmation = Confirmation(
                 by=facts.caller,
@@ -134,7 +108,7 @@ def check_confirmation(facts: ConfirmFacts, reason: str) -> Confirmation | Confi
             )
             if isinstance(confirmed, Confirmed):
                 return confirmation
-            return ConfirmRefusal(_say(confirmed), f"check the machine again; {hint} shows more.")
+            return Refusal(_say(confirmed), f"check the machine again; {hint} shows more.")
 
 
 def silence(facts: ConfirmFacts, lease: Lease) -> float:
@@ -148,32 +122,32 @@ def lasts(lease: Lease) -> float:
     return float(lease.spec.lease_duration_seconds or DEFAULT_LEASE_SECONDS)
 
 
-def _refuse_state(remediation: ManualRemediation) -> ConfirmRefusal | None:
+def _refuse_state(remediation: ManualRemediation) -> Refusal | None:
     node, confirmation = remediation.metadata.name, remediation.spec.confirmation
     if remediation.metadata.deleting:
-        return ConfirmRefusal(f"The remediation of {node} is ending.", f"kubectl mend explain {node}")
+        return Refusal(f"The remediation of {node} is ending.", f"kubectl mend explain {node}")
     if confirmation is not None:
-        return ConfirmRefusal(
+        return Refusal(
             f"{confirmation.by} has already confirmed that {node} is down: {confirmation.reason}.",
             f"kubectl mend explain {node}, or withdraw the confirmation: "
             f"kubectl mend confirm {node} --withdraw",
         )
     if not remediation.status.node_uid:
-        return ConfirmRefusal("The remediator has not recorded the state of the node yet.", _SOON)
+        return Refusal("The remediator has not recorded the state of the node yet.", _SOON)
     return None
 
 
-def _refuse_early(facts: ConfirmFacts, lease: Lease) -> ConfirmRefusal:
+def _refuse_early(facts: ConfirmFacts, lease: Lease) -> Refusal:
     """Refuse a confirmation before the remediator has recorded the last renewal.
 
     The remediator records it only after it has itself observed enough silence.
     """
     silent_for, needed = silence(facts, lease), lasts(lease)
     if silent_for < needed:
-        return ConfirmRefusal(
+        return Refusal(
             KubeletActive(silent_for, needed).explain().sentence, "make sure that it is the right node."
         )
-    return ConfirmRefusal(
+    return Refusal(
         f"The remediator has not yet observed {needed:.0f} s without a renewal by the kubelet.",
         _SOON,
     )
@@ -282,7 +256,7 @@ def _volumes(facts: ConfirmFacts) -> tuple[str, ...] | None:
         return None
     node = facts.remediation.metadata.name
     specs = (attachment.spec for attachment in facts.attachments.value)
-    return tuple(sorted(spec.source.persistent_volume_name for spec in specs if spec.node_name == node))
+    return tuple(sorted(spec.source.persistent_volume_name or "" for spec in specs if spec.node_name == node))
 
 
 def _cautions(facts: ConfirmFacts) -> tuple[str, ...]:
@@ -365,14 +339,13 @@ def _names(names: tuple[str, ...] | None, thing: str, becomes: str) -> Iterator[
             yield f"    and {len(names) - _MOST_NAMES} more"
 
 
-_MOST_TRIES: Final = 5
-"""Attempts per write. A status write of the remediator in between causes a conflict."""
+_UNWRITTEN: Final = "Nothing was written."
 
 
 async def prepare(cluster: Cluster, node: str, namespace: str, reason: str) -> ConfirmView:
     """Return the view to show. Raises CommandFailure if the remediator would reject the confirmation."""
     facts = await gather(cluster, node, namespace)
-    return confirm_view(facts, _believable(check_confirmation(facts, reason)))
+    return confirm_view(facts, accepted(check_confirmation(facts, reason), _UNWRITTEN))
 
 
 async def confirm(cluster: Cluster, shown: ConfirmView, *, dry_run: bool) -> None:
@@ -380,12 +353,12 @@ async def confirm(cluster: Cluster, shown: ConfirmView, *, dry_run: bool) -> Non
 
     Raises CommandFailure if it has changed since.
     """
-    for _ in range(_MOST_TRIES):
+    for _ in range(MOST_TRIES):
         facts = await gather(cluster, shown.node, shown.namespace)
-        confirmation = _believable(check_confirmation(facts, shown.reason))
+        confirmation = accepted(check_confirmation(facts, shown.reason), _UNWRITTEN)
         _refuse_change(shown, confirmation)
-        outcome = await cluster.write(_patch(facts.remediation, confirmation), Acknowledged, dry_run=dry_run)
-        if not _must_retry(outcome):
+        request = _patch(facts.remediation, confirmation)
+        if await cluster.change(request, _UNWRITTEN, dry_run=dry_run):
             return
     raise _too_busy(shown.node)
 
@@ -398,7 +371,7 @@ async def withdraw(
     Raises CommandFailure with the API server's message if the release has begun: the API server refuses the
     removal then.
     """
-    for _ in range(_MOST_TRIES):
+    for _ in range(MOST_TRIES):
         remediation = await find_manual(cluster, node, namespace)
         confirmation = remediation.spec.confirmation
         if confirmation is None:
@@ -407,19 +380,12 @@ async def withdraw(
                 f"there is no confirmation to withdraw for {node}.",
                 f"kubectl mend explain {node}",
             )
-        outcome = await cluster.write(_patch(remediation, None), Acknowledged, dry_run=dry_run)
-        if not _must_retry(outcome):
+        if await cluster.change(_patch(remediation, None), _UNWRITTEN, dry_run=dry_run):
             where = remediation.metadata.namespace
             return ConfirmationWithdrawnView(
                 node=node, namespace=where, by=confirmation.by, reason=confirmation.reason, dry_run=dry_run
             )
     raise _too_busy(node)
-
-
-def _believable(checked: Confirmation | ConfirmRefusal) -> Confirmation:
-    if isinstance(checked, ConfirmRefusal):
-        raise CommandFailure(ExitCode.WRONG, f"{checked.why} Nothing was written.", checked.next_step)
-    return checked
 
 
 def _refuse_change(shown: ConfirmView, confirmation: Confirmation) -> None:
@@ -446,17 +412,6 @@ def _patch(remediation: ManualRemediation, confirmation: Confirmation | None) ->
         only_if=Precondition(metadata.uid, metadata.resource_version),
         manager=MANAGER,
     )
-
-
-def _must_retry(outcome: Acknowledged | Refused | None) -> bool:
-    """Return True if another writer updated the object first. Raises CommandFailure for any other refusal."""
-    match outcome:
-        case Refused(reason=Reason.CONFLICT):
-            return True
-        case Refused(message=why):
-            raise CommandFailure(ExitCode.WRONG, f"the API server refused: {why}. Nothing was written.")
-        case _:
-            return False
 
 
 def _too_busy(node: str) -> CommandFailure:

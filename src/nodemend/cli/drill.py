@@ -30,7 +30,7 @@ from nodemend.cli.agents import (
     read_agent,
     spell_watchdog,
 )
-from nodemend.cli.cluster import MANAGER, Cluster, must_have
+from nodemend.cli.cluster import MANAGER, Cluster, Refusal, accepted, must_have
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.listing import AnyRemediation, node_of, open_remediations
 from nodemend.cli.node_report import NodeCase, gather_case
@@ -166,18 +166,10 @@ _STAY: Final = ("DaemonSet", "Node")
 """Owner kinds of pods that belong to the node itself. A drain does not evict them either."""
 
 
-@dataclass(frozen=True, slots=True)
-class DrillRefusal:
-    """Reason for refusing the drill, and the next step for the operator."""
-
-    why: str
-    next_step: str
-
-
-def check_drill(facts: DrillFacts, *, with_workloads: bool) -> DrillView | DrillRefusal:
+def check_drill(facts: DrillFacts, *, with_workloads: bool) -> DrillView | Refusal:
     """Return the first reason against the drill, or the view of the drill."""
     report = _report(facts)
-    if isinstance(report, DrillRefusal):
+    if isinstance(report, Refusal):
         return report
     refusal = next(_refusals(facts), None)
     if refusal is None and not with_workloads:
@@ -185,37 +177,37 @@ def check_drill(facts: DrillFacts, *, with_workloads: bool) -> DrillView | Drill
     return refusal or _view(facts, report)
 
 
-def _report(facts: DrillFacts) -> AgentReport | DrillRefusal:
+def _report(facts: DrillFacts) -> AgentReport | Refusal:
     """Return the agent's current report. Refuses a node whose agent does not report now."""
     node, name = facts.node, facts.case.name
     probe = f"kubectl mend probe {name}"
     if isinstance(facts.agent, Unreadable):
-        return DrillRefusal(f"its agent's Lease cannot be read: {facts.agent.why}.", probe)
+        return Refusal(f"its agent's Lease cannot be read: {facts.agent.why}.", probe)
     agent = facts.agent.value if isinstance(facts.agent, Present) else None
     about = NodeNamed(name, node.metadata.uid, node.status.node_info.boot_id, node.metadata.labels)
     prospect = evaluate_prospect(about, agent, SelfRemediationSpec(), frozenset())
     if isinstance(prospect, NoRelease):
-        return DrillRefusal(f"{name} would not reset itself: {prospect.why}.", probe)
+        return Refusal(f"{name} would not reset itself: {prospect.why}.", probe)
     if (
         agent is None
         or agent.report is None
         or agent.state is not AgentReadiness.REPORTING
         or not agent.has_begun
     ):
-        return DrillRefusal(f"the agent of {name} does not report now.", probe)
+        return Refusal(f"the agent of {name} does not report now.", probe)
     return agent.report
 
 
-def _refusals(facts: DrillFacts) -> Iterator[DrillRefusal]:
+def _refusals(facts: DrillFacts) -> Iterator[Refusal]:
     name = facts.case.name
     if not facts.may:
-        yield DrillRefusal(
+        yield Refusal(
             f"{facts.caller} may not have nodes reset themselves.",
             "ask for the ClusterRole nodemend-driller, which has the verb drill on selfremediations.",
         )
     if facts.in_progress:
         nodes = spell_names(sorted(node_of(one) for one in facts.in_progress))
-        yield DrillRefusal(
+        yield Refusal(
             f"{spell_count(len(facts.in_progress), 'remediation is', 'remediations are')}"
             f" under way: {nodes}.",
             "wait until nothing is: kubectl mend status",
@@ -223,22 +215,20 @@ def _refusals(facts: DrillFacts) -> Iterator[DrillRefusal]:
     go = in_flight_guard(facts.policy)
     if isinstance(go, Hold):
         said = go.reason.explain()
-        yield DrillRefusal(f"the guard would hold it. {said.sentence}", said.next_step)
+        yield Refusal(f"the guard would hold it. {said.sentence}", said.next_step)
     if facts.node.ready is not ConditionStatus.TRUE:
-        yield DrillRefusal(
-            f"{name} is not Ready: a drill needs a Ready node.", f"kubectl mend explain {name}"
-        )
+        yield Refusal(f"{name} is not Ready: a drill needs a Ready node.", f"kubectl mend explain {name}")
 
 
-def _refuse_workloads(facts: DrillFacts) -> DrillRefusal | None:
+def _refuse_workloads(facts: DrillFacts) -> Refusal | None:
     name = facts.case.name
     drain = f"kubectl drain {name} --ignore-daemonsets; or add --with-workloads"
     if not facts.node.spec.unschedulable:
-        return DrillRefusal(f"{name} is not cordoned: pods could start there meanwhile.", drain)
+        return Refusal(f"{name} is not cordoned: pods could start there meanwhile.", drain)
     if not isinstance(facts.case.pods, Present):
-        return DrillRefusal(f"the pods on {name} cannot be read.", drain)
+        return Refusal(f"the pods on {name} cannot be read.", drain)
     if pods := _pods(facts):
-        return DrillRefusal(
+        return Refusal(
             f"{spell_count(len(pods), 'pod is', 'pods are')} still on {name}: {spell_names(pods)}.", drain
         )
     return None
@@ -280,10 +270,8 @@ _PASSES: Final = frozenset({ExitCode.NO_ANSWER, ExitCode.TIMED_OUT})
 
 async def prepare(cluster: Cluster, node: str, *, with_workloads: bool) -> DrillView:
     """Return the view to show. Raises CommandFailure if the node must not be reset now."""
-    checked = check_drill(await gather(cluster, node), with_workloads=with_workloads)
-    if isinstance(checked, DrillRefusal):
-        raise CommandFailure(ExitCode.WRONG, f"{checked.why} Nothing was reset.", checked.next_step)
-    return checked
+    facts = await gather(cluster, node)
+    return accepted(check_drill(facts, with_workloads=with_workloads), "Nothing was reset.")
 
 
 @dataclass(slots=True)

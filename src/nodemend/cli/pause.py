@@ -16,17 +16,15 @@ from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.resources import NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
 from nodemend.api.self_remediation import SelfRemediation
-from nodemend.cli.cluster import MANAGER, Cluster, must_have, not_installed
+from nodemend.cli.cluster import MANAGER, MOST_TRIES, Cluster, must_have, not_installed
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.listing import AnyRemediation, node_of
 from nodemend.cli.text import align, quoted
-from nodemend.kube.outcome import Acknowledged, Reason, Refused
 from nodemend.kube.request import Precondition, Request, create, merge_patch
 from nodemend.records.live_reads import active_pause
 from nodemend.safety.facts import Absent, Present, Unreadable
 from nodemend.safety.holds import spell_count
 
-_MOST_TRIES: Final = 5
 _LONGEST_REASON: Final = 1024
 """Maximum length in the API."""
 _BEFORE: Final = "before that"
@@ -67,7 +65,7 @@ async def set_pause(
     A pause that is already set is merged with the new one: the later end applies and both reasons are kept.
     With `replace`, the new one replaces it. With `keep`, an existing pause without an end is left unchanged.
     """
-    for _ in range(_MOST_TRIES):
+    for _ in range(MOST_TRIES):
         holder = await _holder(cluster, check)
         before = active_pause(holder.pause, cluster.now) if holder is not None else None
         if keep and before is not None and before.until is None:
@@ -97,7 +95,7 @@ def merged_pause(pause: Pause, before: Pause) -> Pause:
 
 async def clear_pause(cluster: Cluster, *, check: str = "", dry_run: bool) -> PauseChange:
     """Remove the pause. Writes nothing if the object is not paused."""
-    for _ in range(_MOST_TRIES):
+    for _ in range(MOST_TRIES):
         holder = await _holder(cluster, check)
         if holder is None or holder.pause is None:
             return PauseChange(None, None)
@@ -123,19 +121,7 @@ async def _holder(cluster: Cluster, check: str) -> _Holder | None:
 
 
 async def _took(cluster: Cluster, request: Request, *, dry_run: bool) -> bool:
-    """Write the pause.
-
-    Returns False if another writer changed the object first, so that the caller reads it again.
-    """
-    match await cluster.write(request, Acknowledged, dry_run=dry_run):
-        case Refused(reason=Reason.CONFLICT | Reason.ALREADY_EXISTS):
-            return False
-        case Refused(reason=Reason.NOT_FOUND):
-            raise not_installed()
-        case Refused(message=why):
-            raise CommandFailure(ExitCode.WRONG, f"the API server refused: {why}. Nothing was changed.")
-        case _:
-            return True
+    return await cluster.change(request, "Nothing was changed.", dry_run=dry_run, missing=not_installed())
 
 
 def _create(pause: Pause) -> Request:

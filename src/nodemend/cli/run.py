@@ -17,7 +17,7 @@ import click
 
 from nodemend.api.remediation_policy import RemediationOrder
 from nodemend.api.resources import NODE, REMEDIATION_ORDER
-from nodemend.cli.cluster import MANAGER, Cluster, not_installed
+from nodemend.cli.cluster import MANAGER, MOST_TRIES, Cluster, Refusal, accepted, not_installed
 from nodemend.cli.connection import with_cluster
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.explain.facts import ExplainFacts, gather_node
@@ -26,8 +26,7 @@ from nodemend.cli.options import ClusterOptions, Form
 from nodemend.cli.output import spell_so_far
 from nodemend.cli.terminal import ask, show, write_lines
 from nodemend.cli.text import quoted, spell_seconds
-from nodemend.kube.outcome import Acknowledged, Reason, Refused
-from nodemend.kube.request import Method, Precondition, Request, create, delete
+from nodemend.kube.request import Precondition, Request, create, delete
 from nodemend.rules.node import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
 from nodemend.rules.request import GOOD_FOR, is_well, passes
 from nodemend.safety.facts import Absent, Present, Unreadable
@@ -57,21 +56,13 @@ class ValidOrder:
     passed: tuple[HoldReason, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OrderRefusal:
-    """Reason that makes an order useless now, and the next step for the operator."""
-
-    why: str
-    next_step: str
-
-
-def check_order(facts: OrderFacts, *, past_guard: bool) -> ValidOrder | OrderRefusal:
+def check_order(facts: OrderFacts, *, past_guard: bool) -> ValidOrder | Refusal:
     node = facts.node.node.name
     if (refusal := _refuse_caller(facts, past_guard=past_guard)) is not None:
         return refusal
     judged = evaluate_node(facts.node)
     if judged is None:
-        return OrderRefusal(
+        return Refusal(
             f"{node} is watched by no check, so there is no remedy for it.",
             "write a NodeHealthCheck that selects it.",
         )
@@ -83,30 +74,30 @@ def check_order(facts: OrderFacts, *, past_guard: bool) -> ValidOrder | OrderRef
     return _refuse_override(node, passed, held) or ValidOrder(judged, (), passed)
 
 
-def _refuse_caller(facts: OrderFacts, *, past_guard: bool) -> OrderRefusal | None:
+def _refuse_caller(facts: OrderFacts, *, past_guard: bool) -> Refusal | None:
     if past_guard and not (facts.may_run and facts.may_override):
         # The ClusterRole nodemend-overrider is sufficient alone: it also grants the verb create.
-        return OrderRefusal(
+        return Refusal(
             f"{facts.caller} may not override the guard.",
             "ask for the ClusterRole nodemend-overrider, which has the verbs create and override on"
             " remediationorders.",
         )
     if not facts.may_run:
-        return OrderRefusal(
+        return Refusal(
             f"{facts.caller} may not order remediations.",
             "ask for the ClusterRole nodemend-operator, which may create remediationorders.",
         )
     return None
 
 
-def _refuse_state(facts: OrderFacts, judged: NodeReasoning) -> OrderRefusal | None:
+def _refuse_state(facts: OrderFacts, judged: NodeReasoning) -> Refusal | None:
     node, check = facts.node.node.name, judged.target.check.metadata.name
     if judged.existing is not None or facts.node.open_ is not None:
-        return OrderRefusal(f"{node} is under remediation already.", f"kubectl mend explain {node}")
+        return Refusal(f"{node} is under remediation already.", f"kubectl mend explain {node}")
     if is_well(judged.health):
         # The checker would delete the remediation at once: it treats a node that is Ready and meets no
         # threshold as recovered.
-        return OrderRefusal(
+        return Refusal(
             f"{node} is Ready, and nhc/{check} finds nothing wrong with it: a remediation would end at once.",
             f"kubectl drain {node} takes a running node out of service; a condition in spec.thresholds"
             " lets the check detect what is wrong.",
@@ -116,13 +107,13 @@ def _refuse_state(facts: OrderFacts, judged: NodeReasoning) -> OrderRefusal | No
 
 def _refuse_override(
     node: str, passed: tuple[HoldReason, ...], held: tuple[HoldReason, ...]
-) -> OrderRefusal | None:
+) -> Refusal | None:
     """Refuse an override that would pass nothing, or not enough, so that overrides remain exceptions."""
     if held:
         said = held[0].explain()
-        return OrderRefusal(f"An override does not apply to this: {said.sentence}", said.next_step)
+        return Refusal(f"An override does not apply to this: {said.sentence}", said.next_step)
     if not passed:
-        return OrderRefusal(
+        return Refusal(
             f"Nothing holds {node} that an override would pass.", f"kubectl mend run {node} --reason ..."
         )
     return None
@@ -243,7 +234,7 @@ def render_order_withdrawn(view: OrderWithdrawnView) -> Iterator[str]:
     yield f"Next: kubectl mend explain {view.node}"
 
 
-_MOST_TRIES: Final = 5
+_UNORDERED: Final = "Nothing was ordered."
 
 
 async def prepare(cluster: Cluster, node: str, reason: str, *, past_guard: bool) -> OrderView:
@@ -254,15 +245,13 @@ async def prepare(cluster: Cluster, node: str, reason: str, *, past_guard: bool)
         may_run=await cluster.may("create", REMEDIATION_ORDER, name=node),
         may_override=await cluster.may("override", REMEDIATION_ORDER, name=node),
     )
-    checked = check_order(facts, past_guard=past_guard)
-    if isinstance(checked, OrderRefusal):
-        raise CommandFailure(ExitCode.WRONG, f"{checked.why} Nothing was ordered.", checked.next_step)
+    checked = accepted(check_order(facts, past_guard=past_guard), _UNORDERED)
     return order_view(facts, checked, reason, past_guard=past_guard)
 
 
 async def order(cluster: Cluster, shown: OrderView, *, dry_run: bool) -> None:
     """Write the order for exactly the Node that was shown. An existing order is replaced."""
-    for _ in range(_MOST_TRIES):
+    for _ in range(MOST_TRIES):
         before = await _find(cluster, shown.node)
         if before is not None and not await _took(cluster, _delete(before), dry_run=dry_run):
             continue
@@ -275,7 +264,7 @@ async def order(cluster: Cluster, shown: OrderView, *, dry_run: bool) -> None:
 
 
 async def withdraw_order(cluster: Cluster, node: str, *, dry_run: bool) -> OrderWithdrawnView:
-    for _ in range(_MOST_TRIES):
+    for _ in range(MOST_TRIES):
         before = await _find(cluster, node)
         if before is None:
             raise CommandFailure(
@@ -302,21 +291,7 @@ async def _find(cluster: Cluster, node: str) -> RemediationOrder | None:
 
 
 async def _took(cluster: Cluster, request: Request, *, dry_run: bool) -> bool:
-    """Send the write.
-
-    Returns False if another writer changed the object first, so that the caller reads it again.
-    """
-    match await cluster.write(request, Acknowledged, dry_run=dry_run):
-        case Refused(reason=Reason.CONFLICT | Reason.ALREADY_EXISTS):
-            return False
-        case Refused(reason=Reason.NOT_FOUND) if request.method is Method.DELETE:
-            return False
-        case Refused(reason=Reason.NOT_FOUND):
-            raise not_installed()
-        case Refused(message=why):
-            raise CommandFailure(ExitCode.WRONG, f"the API server refused: {why}. Nothing was ordered.")
-        case _:
-            return True
+    return await cluster.change(request, _UNORDERED, dry_run=dry_run, missing=not_installed())
 
 
 def _create(shown: OrderView) -> Request:

@@ -9,7 +9,8 @@ import pytest
 from nodemend.api.manual_remediation import Confirmation
 from nodemend.api.meta import ObjectMeta
 from nodemend.api.upstream_types import Lease, LeaseSpec, Node, NodeCondition, NodeInfo, NodeStatus
-from nodemend.cli.confirm import ConfirmFacts, ConfirmRefusal, check_confirmation
+from nodemend.cli.cluster import Refusal
+from nodemend.cli.confirm import ConfirmFacts, check_confirmation
 from nodemend.safety.facts import Absent, Present, Unreadable
 from tests.unit.cli.check.sound_facts import remediation
 
@@ -95,7 +96,7 @@ def test_a_confirmation_that_would_be_rejected_is_refused_with_the_reason(
 ) -> None:
     evaluation = check_confirmation(replace(DOWN, **changes), "pulled the plug")
 
-    assert isinstance(evaluation, ConfirmRefusal)
+    assert isinstance(evaluation, Refusal)
     assert evaluation.why == why
     assert evaluation.next_step
 
@@ -104,5 +105,5 @@ def test_a_remediation_that_is_ending_takes_no_confirmation() -> None:
     ending = waiting().but(metadata=ObjectMeta(name="edge-07", deletion_timestamp="2026-01-31T12:00:00Z"))
     evaluation = check_confirmation(replace(DOWN, remediation=ending), "x")
 
-    assert isinstance(evaluation, ConfirmRefusal)
+    assert isinstance(evaluation, Refusal)
     assert evaluation.why == "The remediation of edge-07 is ending."
