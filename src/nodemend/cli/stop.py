@@ -7,12 +7,12 @@ Deletes remediations. The finalizer keeps each one until the remediator has ende
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from nodemend.api import self_remediation, well_known
 from nodemend.api.metal3_remediation import Metal3Remediation, Metal3RemediationPhase
 from nodemend.api.self_remediation import SelfRemediation
-from nodemend.cli.cluster import Cluster
+from nodemend.cli.cluster import MOST_TRIES, Cluster
 from nodemend.cli.listing import AnyRemediation, node_of, resource_of
 from nodemend.cli.text import align, spell_list
 from nodemend.kube.outcome import Acknowledged, Reason, Refused
@@ -23,7 +23,7 @@ from nodemend.safety.holds import spell_count
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped:
-    """One remediation, and the way in which it ends."""
+    """One remediation that is being deleted, or would be in a dry run: its state before, and how it ends."""
 
     node: str
     namespace: str
@@ -32,8 +32,8 @@ class Stopped:
     ends: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotStoppedView:
+@dataclass(frozen=True, slots=True)
+class NotStopped:
     """One remediation that continues, and the reason."""
 
     node: str
@@ -46,7 +46,7 @@ class StopView:
 
     kind: ClassVar[str] = "Stop"
     stopped: tuple[Stopped, ...]
-    failed: tuple[NotStoppedView, ...]
+    failed: tuple[NotStopped, ...]
     paused: bool
     pause_reason: str
     dry_run: bool
@@ -137,62 +137,41 @@ def render(view: StopView) -> Iterator[str]:
     yield f"Next: kubectl mend {'check' if view.failed else 'status'}"
 
 
-_MOST_TRIES: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class EndRequested:
-    """The remediation is being deleted, or would be in a dry run; this is its state before that."""
-
-    remediation: AnyRemediation
-
-
-@dataclass(frozen=True, slots=True)
-class AlreadyEnded:
-    """The remediation had already ended."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotStopped:
-    node: str
-    why: str
-
-
 async def stop(
     cluster: Cluster, remediation: AnyRemediation, *, dry_run: bool
-) -> EndRequested | AlreadyEnded | NotStopped:
-    """Delete one remediation.
+) -> Stopped | NotStopped | None:
+    """Delete one remediation. Returns None if it had already ended.
 
     Only the object with the UID that was shown is deleted, in any later version.
     """
     uid, name = remediation.metadata.uid, remediation.metadata.name
     resource, node = resource_of(remediation), node_of(remediation)
-    for _ in range(_MOST_TRIES):
+    for _ in range(MOST_TRIES):
         metadata = remediation.metadata
         if metadata.deleting:
-            return EndRequested(remediation)
+            return stopped_view(remediation)
         only_if = Precondition(uid, metadata.resource_version)
         request = delete(resource, name, metadata.namespace, only_if=only_if)
         match await cluster.write(request, Acknowledged, dry_run=dry_run):
             case Refused(reason=Reason.CONFLICT):
                 pass
             case Refused(reason=Reason.NOT_FOUND):
-                return AlreadyEnded()
+                return None
             case Refused(message=why):
                 return NotStopped(node, why)
             case _:
-                return EndRequested(remediation)
+                return stopped_view(remediation)
         found = await cluster.find(resource, name, type(remediation), metadata.namespace)
         if isinstance(found, Unreadable):
             return NotStopped(node, f"it changed, and cannot be read: {found.why}")
         if isinstance(found, Absent) or found.value.metadata.uid != uid:
-            return AlreadyEnded()
+            return None
         remediation = found.value
     return NotStopped(node, "it changed at every attempt; try again")
 
 
 def stop_view(
-    ended: Iterable[EndRequested | AlreadyEnded | NotStopped],
+    ended: Iterable[Stopped | NotStopped | None],
     *,
     paused: bool,
     pause_reason: str,
@@ -200,10 +179,8 @@ def stop_view(
 ) -> StopView:
     found = tuple(ended)
     return StopView(
-        stopped=tuple(stopped_view(one.remediation) for one in found if isinstance(one, EndRequested)),
-        failed=tuple(
-            NotStoppedView(node=one.node, why=one.why) for one in found if isinstance(one, NotStopped)
-        ),
+        stopped=tuple(one for one in found if isinstance(one, Stopped)),
+        failed=tuple(one for one in found if isinstance(one, NotStopped)),
         paused=paused,
         pause_reason=pause_reason,
         dry_run=dry_run,

@@ -10,7 +10,7 @@ from nodemend.cli.check.facts import gather
 from nodemend.cli.check.view import Level
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.listing import find_open
-from nodemend.cli.stop import AlreadyEnded, EndRequested, NotStopped, stop, stopped_view
+from nodemend.cli.stop import NotStopped, Stopped, stop
 from tests.unit.cli.simulated_caller import SimulatedCaller
 from tests.unit.remediation.metal3.power_world import SICK, PowerWorld
 
@@ -25,12 +25,12 @@ def world() -> Iterator[PowerWorld]:
 
 
 def stop_it(world: PowerWorld) -> str:
-    async def act(cluster: Cluster) -> EndRequested | AlreadyEnded | NotStopped:
+    async def act(cluster: Cluster) -> Stopped | NotStopped | None:
         return await stop(cluster, await find_open(cluster, SICK), dry_run=False)
 
     outcome = SimulatedCaller(world.world).run(act)
-    assert isinstance(outcome, EndRequested)
-    return stopped_view(outcome.remediation).ends
+    assert isinstance(outcome, Stopped)
+    return outcome.ends
 
 
 def until(world: PowerWorld, phase: str) -> None:

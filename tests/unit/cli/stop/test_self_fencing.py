@@ -7,7 +7,7 @@ import pytest
 from nodemend.api.self_remediation import SelfRemediation, SelfRemediationPhase
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.listing import find_open
-from nodemend.cli.stop import AlreadyEnded, EndRequested, NotStopped, stop, stopped_view
+from nodemend.cli.stop import NotStopped, Stopped, stop, stopped_view
 from tests.unit.cli.node_cases import by_itself, evidence
 from tests.unit.cli.simulated_caller import SimulatedCaller
 from tests.unit.remediation.self_fencing.fencing_world import SICK, FencingWorld
@@ -57,10 +57,10 @@ def test_how_each_ends(remediation: SelfRemediation, ends: str) -> None:
 def test_a_stopped_marked_remediation_removes_its_marker_and_releases_nothing(world: FencingWorld) -> None:
     world.run_until(lambda: world.marker is not None, 10.0)
 
-    async def act(cluster: Cluster) -> EndRequested | AlreadyEnded | NotStopped:
+    async def act(cluster: Cluster) -> Stopped | NotStopped | None:
         return await stop(cluster, await find_open(cluster, SICK), dry_run=False)
 
-    assert isinstance(SimulatedCaller(world.world).run(act), EndRequested)
+    assert isinstance(SimulatedCaller(world.world).run(act), Stopped)
     world.run_until(lambda: world.remediation is None, 60.0)
 
     assert world.marker is None

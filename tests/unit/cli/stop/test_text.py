@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from nodemend.api.manual_remediation import ManualRemediationPhase
 from nodemend.api.meta import ObjectMeta
-from nodemend.cli.stop import NotStoppedView, StopView, render, stopped_view
+from nodemend.cli.stop import NotStopped, StopView, render, stopped_view
 from tests.unit.cli.check.sound_facts import EVIDENCE, remediation
 
 LABELS = ObjectMeta(name="edge-07", namespace="default", labels={"nodemend.io/check": "workers"})
@@ -50,7 +50,7 @@ def test_a_remediation_that_will_be_requested_again_is_reported_as_such() -> Non
 
 
 def test_a_failed_stop_is_not_hidden() -> None:
-    mixed = replace(ALL, failed=(NotStoppedView(node="edge-11", why="forbidden"),))
+    mixed = replace(ALL, failed=(NotStopped(node="edge-11", why="forbidden"),))
     lines = list(render(mixed))
 
     assert "NOT stopped: edge-11: forbidden" in lines

@@ -4,7 +4,7 @@ from nodemend.api.resources import MANUAL_REMEDIATION, NODE, REMEDIATION_POLICY
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.confirm import confirm, prepare
 from nodemend.cli.listing import find_open
-from nodemend.cli.stop import AlreadyEnded, EndRequested, NotStopped, stop
+from nodemend.cli.stop import NotStopped, Stopped, stop
 from simulation.cluster.world import World
 from tests.unit.cli.unhealthy_world import SICK, unhealthy_world
 
@@ -21,7 +21,7 @@ def is_out_of_service(world: World) -> bool:
     return any(taint["key"].endswith("out-of-service") for taint in node["spec"].get("taints", ()))
 
 
-async def stop_it(cluster: Cluster) -> EndRequested | AlreadyEnded | NotStopped:
+async def stop_it(cluster: Cluster) -> Stopped | NotStopped | None:
     return await stop(cluster, await find_open(cluster, SICK), dry_run=False)
 
 
@@ -32,7 +32,7 @@ def test_a_remediation_that_waits_ends_at_once() -> None:
         world.run(290.0)
         gone = not still_there(world)
 
-    assert isinstance(outcome, EndRequested)
+    assert isinstance(outcome, Stopped)
     assert gone
 
 
@@ -47,7 +47,7 @@ def test_a_stopped_releasing_remediation_removes_its_taint_first() -> None:
         world.run(300.0)
         left = is_out_of_service(world)
 
-    assert isinstance(outcome, EndRequested)
+    assert isinstance(outcome, Stopped)
     assert (tainted, ending, left) == (True, True, False)
 
 
@@ -60,15 +60,15 @@ def test_one_that_is_ending_is_left_to_end() -> None:
         again = caller.run(stop_it)
         after = world.admin_api.get(MANUAL_REMEDIATION, SICK, WHERE)
 
-    assert isinstance(again, EndRequested)
-    assert again.remediation.metadata.deleting
+    assert isinstance(again, Stopped)
+    assert again.phase == "Ending"
     assert before == after
 
 
 def test_another_object_of_the_same_name_is_not_touched() -> None:
     with unhealthy_world() as (world, caller):
 
-        async def too_late(cluster: Cluster) -> EndRequested | AlreadyEnded | NotStopped:
+        async def too_late(cluster: Cluster) -> Stopped | NotStopped | None:
             shown = await find_open(cluster, SICK)
             other = shown.but(metadata=shown.metadata.but(uid="another", resource_version="1"))
             return await stop(cluster, other, dry_run=False)
@@ -76,5 +76,5 @@ def test_another_object_of_the_same_name_is_not_touched() -> None:
         outcome = caller.run(too_late)
         there = still_there(world)
 
-    assert isinstance(outcome, AlreadyEnded)
+    assert outcome is None
     assert there
