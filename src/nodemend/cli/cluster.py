@@ -8,7 +8,7 @@ State of Nodemend's controllers: the current leader and its last renewal.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -96,27 +96,6 @@ class ServedResources(Wire):
     """The resources of one group and version."""
 
     resources: tuple[ServedResource, ...] = ()
-
-
-def ask_name(manager: str) -> Request:
-    body = {"apiVersion": SELF_SUBJECT_REVIEW.api_version, "kind": SELF_SUBJECT_REVIEW.kind}
-    return create(SELF_SUBJECT_REVIEW, body, manager=manager)
-
-
-def ask_right(verb: str, resource: Resource, namespace: str, name: str, manager: str) -> Request:
-    attributes = {
-        "verb": verb,
-        "group": resource.group,
-        "resource": resource.plural,
-        "namespace": namespace,
-        "name": name,
-    }
-    body = {
-        "apiVersion": SELF_SUBJECT_ACCESS_REVIEW.api_version,
-        "kind": SELF_SUBJECT_ACCESS_REVIEW.kind,
-        "spec": {"resourceAttributes": attributes},
-    }
-    return create(SELF_SUBJECT_ACCESS_REVIEW, body, manager=manager)
 
 
 def ask_version() -> Request:
@@ -254,14 +233,28 @@ class Cluster:
 
     async def caller(self) -> str:
         """Return the user name that the API server assigns to the caller."""
-        review = await self.write(ask_name(MANAGER), SelfSubjectReview)
+        kind = SELF_SUBJECT_REVIEW
+        body = {"apiVersion": kind.api_version, "kind": kind.kind}
+        review = await self.write(create(kind, body, manager=MANAGER), SelfSubjectReview)
         if isinstance(review, SelfSubjectReview) and review.status.user_info.username:
             return review.status.user_info.username
         why = review.message if isinstance(review, Refused) else "the response has no user name"
         raise CommandFailure(ExitCode.WRONG, f"the API server did not return your user name: {why}.")
 
     async def may(self, verb: str, resource: Resource, namespace: str = "", name: str = "") -> bool:
-        review = await self.write(ask_right(verb, resource, namespace, name, MANAGER), AccessReview)
+        attributes = {
+            "verb": verb,
+            "group": resource.group,
+            "resource": resource.plural,
+            "namespace": namespace,
+            "name": name,
+        }
+        body = {
+            "apiVersion": SELF_SUBJECT_ACCESS_REVIEW.api_version,
+            "kind": SELF_SUBJECT_ACCESS_REVIEW.kind,
+            "spec": {"resourceAttributes": attributes},
+        }
+        review = await self.write(create(SELF_SUBJECT_ACCESS_REVIEW, body, manager=MANAGER), AccessReview)
         return isinstance(review, AccessReview) and review.status.allowed
 
 
@@ -283,6 +276,16 @@ def _failed(failure: Refused | Unreachable | ServerFault | Undecodable) -> Absen
             raise CommandFailure(ExitCode.NO_ANSWER, f"the API server failed with {status}: {message}.")
         case _:
             assert_never(failure)
+
+
+def unread_of(facts: Mapping[str, object]) -> dict[str, str]:
+    """Return the reason for each fact that could not be read."""
+    return {what: fact.why for what, fact in facts.items() if isinstance(fact, Unreadable)}
+
+
+def spell_unread(facts: Mapping[str, object]) -> tuple[str, ...]:
+    """Return a sentence for each fact that could not be read."""
+    return tuple(f"{what} cannot be read: {why}." for what, why in unread_of(facts).items())
 
 
 def not_installed() -> CommandFailure:
@@ -367,6 +370,11 @@ class LeaderView:
     renewed_ago: float | None = None
     clock_differs: bool = False
     why: str = ""
+
+    @property
+    def absent(self) -> bool:
+        """True if there is certainly no leader. A Lease that cannot be read proves nothing."""
+        return self.state in (LeaderState.SILENT, LeaderState.NO_HOLDER, LeaderState.NEVER)
 
     @property
     def sentence(self) -> str:

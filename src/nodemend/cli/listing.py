@@ -18,6 +18,7 @@ from nodemend.cli.cluster import Cluster, ServedResources, not_installed
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.text import spell_list
 from nodemend.kube.request import EVERYTHING, Method, Request, Selection
+from nodemend.records.live_reads import value_of
 from nodemend.records.machine import MACHINE_API_FLAVORS, MachineCheckWire, MachineWire, WorkloadClusterWire
 from nodemend.records.served_kinds import ServedKinds, find_served_kinds
 from nodemend.rules.request import UNSERVED_AFTER, Unserved
@@ -66,11 +67,18 @@ class Listing:
     by_itself: ReadResult[list[SelfRemediation]] = _NONE
 
     @property
+    def by_kind(self) -> Mapping[str, object]:
+        """The lists by the plural of their kind."""
+        return {
+            "ManualRemediations": self.manual,
+            "Metal3Remediations": self.power,
+            "SelfRemediations": self.by_itself,
+        }
+
+    @property
     def visible(self) -> list[AnyRemediation]:
-        by_hand = self.manual.value if isinstance(self.manual, Present) else []
-        by_power = self.power.value if isinstance(self.power, Present) else []
-        by_itself = self.by_itself.value if isinstance(self.by_itself, Present) else []
-        return [*by_hand, *by_power, *by_itself]
+        found = (value_of(self.manual), value_of(self.power), value_of(self.by_itself))
+        return [one for listed in found for one in listed or ()]
 
 
 def resource_of(remediation: AnyRemediation) -> Resource:

@@ -16,7 +16,7 @@ from nodemend.api.remediation_policy import RemediationOrder, RemediationPolicy
 from nodemend.api.resources import LEASE, NODE, POD, REMEDIATION_ORDER, REMEDIATION_POLICY, VOLUME_ATTACHMENT
 from nodemend.api.self_remediation import SelfRemediation
 from nodemend.api.upstream_types import BareMetalHost, Lease, Node, Pod, VolumeAttachment
-from nodemend.cli.cluster import Cluster
+from nodemend.cli.cluster import Cluster, unread_of
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.listing import (
     AnyRemediation,
@@ -101,16 +101,14 @@ class NodeCase:
             "Health checks": self.all_checks,
             "The RemediationPolicy": self.policy,
             "Orders": self.order,
-            "ManualRemediations": self.manual,
-            "Metal3Remediations": self.power,
-            "SelfRemediations": self.by_itself,
+            **Listing(self.manual, self.power, self.by_itself).by_kind,
             "Its Machine": self.behind,
             "Its BareMetalHost": self.host,
             "Machines": self.machines,
             PODS: self.pods,
             VOLUMES: self.volumes,
         }
-        return {what: fact.why for what, fact in named.items() if isinstance(fact, Unreadable)}
+        return unread_of(named)
 
     def spell_unread(self, *but: str) -> tuple[str, ...]:
         """Return a sentence for each unreadable object, except those named in `but`."""

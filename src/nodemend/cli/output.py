@@ -8,54 +8,38 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from math import isfinite
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
 import msgspec
 
 from nodemend.cli.options import VIEW_VERSION, Form
 from nodemend.cli.text import spell_seconds
-from nodemend.rules.node import (
-    AskedFor,
-    ConditionOwner,
-    Finding,
-    Match,
-    NeverStarted,
-    NodeGone,
-    PhaseFailed,
-    spell_finding,
-)
+from nodemend.rules.node import ConditionOwner, Finding, Match, NeverStarted, spell_finding
 from nodemend.telemetry.printable import printable_json
+
+_LASTING: Final = (Match, NeverStarted)
+"""Findings with a duration."""
 
 
 def spell_met(finding: Finding) -> str:
     """Return the finding and the duration that it requires."""
-    match finding:
-        case Match(period=period):
-            return f"{_condition(finding)} for {spell_seconds(period)}"
-        case NeverStarted(period=period):
-            return f"no node for {spell_seconds(period)}"
-        case NodeGone() | AskedFor() | PhaseFailed():
-            return spell_finding(finding)
+    return _spell_for(finding, finding.period) if isinstance(finding, _LASTING) else spell_finding(finding)
 
 
 def spell_so_far(finding: Finding) -> str:
     """Return the finding and the duration that it has lasted."""
-    match finding:
-        case Match(age=age):
-            return f"{_condition(finding)} for {spell_seconds(age)}"
-        case NeverStarted(age=age):
-            return f"no node for {spell_seconds(age)}"
-        case NodeGone() | AskedFor() | PhaseFailed():
-            return spell_finding(finding)
+    return _spell_for(finding, finding.age) if isinstance(finding, _LASTING) else spell_finding(finding)
 
 
 def spell_age(finding: Finding) -> str:
     """Return the finding, the duration that it has lasted, and its limit."""
-    match finding:
-        case Match(period=period) | NeverStarted(period=period):
-            return f"{spell_so_far(finding)}, limit {spell_seconds(period)}"
-        case NodeGone() | AskedFor() | PhaseFailed():
-            return spell_finding(finding)
+    limit = f", limit {spell_seconds(finding.period)}" if isinstance(finding, _LASTING) else ""
+    return f"{spell_so_far(finding)}{limit}"
+
+
+def _spell_for(finding: Match | NeverStarted, seconds: float) -> str:
+    what = _condition(finding) if isinstance(finding, Match) else "no node"
+    return f"{what} for {spell_seconds(seconds)}"
 
 
 def _condition(match: Match) -> str:

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from nodemend.api import well_known
 from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationPhase
-from nodemend.api.meta import ConditionStatus, parse_time
+from nodemend.api.meta import ConditionStatus, written_moment
 from nodemend.api.metal3_remediation import Metal3Remediation
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationOrder, RemediationPolicy
@@ -32,6 +32,7 @@ from nodemend.cli.cluster import (
     find_etcd_hosts,
     must_have,
     read_leaders,
+    spell_unread,
     unread_leaders,
 )
 from nodemend.cli.listing import is_open, node_of, written_age
@@ -128,8 +129,8 @@ async def gather_node(cluster: Cluster, name: str) -> ExplainFacts:
         etcd_hosts=await find_etcd_hosts(cluster),
         power_cycle=_open_of(power, name),
         by_itself=_open_of(by_itself, name),
-        unseen=tuple(_unread({"Metal3Remediations": power, "SelfRemediations": by_itself})),
-        unread=(*_unread(_around(open_)), *unread_leaders(leaders)),
+        unseen=spell_unread({"Metal3Remediations": power, "SelfRemediations": by_itself}),
+        unread=(*spell_unread(_around(open_)), *unread_leaders(leaders)),
     )
 
 
@@ -142,12 +143,6 @@ def _around(open_: ManualFacts | None) -> Mapping[str, object]:
     if open_ is None:
         return {}
     return {"The kubelet's Lease": open_.lease, "The lock on the node": open_.lock}
-
-
-def _unread(looked_at: Mapping[str, object]) -> Iterator[str]:
-    for what, fact in looked_at.items():
-        if isinstance(fact, Unreadable):
-            yield f"{what} cannot be read: {fact.why}."
 
 
 async def _orders(cluster: Cluster) -> list[RemediationOrder]:
@@ -177,9 +172,8 @@ def lease_by_writing(lease: LeaseFacts, now: datetime) -> LeaseFacts:
 
     With an invalid renew time the Lease is returned unchanged, so the kubelet does not count as silent.
     """
-    try:
-        renewed = parse_time(lease.renew_time)
-    except ValueError:
+    renewed = written_moment(lease.renew_time)
+    if renewed is None:
         return lease
     return replace(lease, unchanged_for=max((now - renewed).total_seconds(), 0.0))
 

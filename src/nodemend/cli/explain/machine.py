@@ -16,7 +16,7 @@ from typing import Final, assert_never
 
 from nodemend.api.meta import ConditionStatus, parse_time
 from nodemend.api.well_known import EXTERNAL_REMEDIATION
-from nodemend.cli.cluster import LeaderState, LeaderView, unread_leaders
+from nodemend.cli.cluster import LeaderView, unread_leaders
 from nodemend.cli.explain.facts import ExplainFacts
 from nodemend.cli.explain.machine_facts import MachineReasoning, MachineSnapshot, evaluate_machine
 from nodemend.cli.explain.node import HOW_AGES_COUNT, explain_node, held_view, with_hold
@@ -26,6 +26,7 @@ from nodemend.cli.explain.view import (
     ExplainQuestion,
     ExplainView,
     HoldView,
+    question,
     spell_health,
     spell_state,
 )
@@ -58,19 +59,18 @@ from nodemend.safety.holds import Hold
 def ask_watched(
     snapshot: MachineSnapshot, machine: MachineRecord, judged: MachineReasoning | None
 ) -> ExplainQuestion:
-    asked = "watched by a check"
     if judged is not None:
         others = spell_list([f"mhc/{other.name}" for other in judged.target.overlapping])
         said = f", the first by name; also selected by {others}" if others else ", and by no other"
         because = f"mhc/{judged.target.check.name} in {machine.namespace}{said}"
-        return ExplainQuestion(key="watched", asked=asked, answer=ExplainAnswer.YES, because=because)
+        return question("watched", ExplainAnswer.YES, because)
     because = "no check selects it"
     if machine.left_alone_by:
         because = f"it has the annotation {machine.left_alone_by}, which takes it out of every check"
     elif unserved := served_by_others(snapshot, machine):
         names = spell_list([f"mhc/{check.name}" for check in unserved])
         because = f"{names} selects it, and another controller serves that check"
-    return ExplainQuestion(key="watched", asked=asked, answer=ExplainAnswer.NO, because=because)
+    return question("watched", ExplainAnswer.NO, because)
 
 
 def served_by_others(snapshot: MachineSnapshot, machine: MachineRecord) -> list[MachineCheckRecord]:
@@ -92,30 +92,27 @@ def served_by_others(snapshot: MachineSnapshot, machine: MachineRecord) -> list[
 
 def ask_reported(snapshot: MachineSnapshot, machine: MachineRecord) -> ExplainQuestion:
     """Return the conditions that the checker wrote on the Machine, for its owner and for users."""
-    asked, mark = "reported on the Machine", machine.marks.checked
+    mark, external = machine.marks.checked, machine.marks.external
     if mark is None:
-        return ExplainQuestion(key="told", asked=asked, answer=ExplainAnswer.NO)
+        return question("told", ExplainAnswer.NO)
     why = f" ({mark.reason})" if mark.status is not ConditionStatus.TRUE and mark.reason else ""
     because = f"{CHECKED}={mark.status}{why} for {_condition_age(snapshot, machine, CHECKED)}"
-    external = machine.marks.external
     if external is not None and external.reason == NO_TEMPLATE:
         because += f"; {EXTERNAL}={external.status}: {external.message}"
-    return ExplainQuestion(key="told", asked=asked, answer=ExplainAnswer.YES, because=because)
+    return question("told", ExplainAnswer.YES, because)
 
 
 def ask_guard(judged: MachineReasoning) -> ExplainQuestion:
     """Answer from the guard, or from the checker's report if the Machine's cluster is not visible here."""
     if judged.seen_here:
         return ask_allowed(judged.guard_facts, OrderEvaluation())
-    asked, said = "allowed by the cluster", reported(judged.target.check)
+    said = reported(judged.target.check)
     if said is None:
         because = "its cluster is not visible here, and the checker has not reported"
-        return ExplainQuestion(key="allowed", asked=asked, answer=ExplainAnswer.OPEN, because=because)
+        return question("allowed", ExplainAnswer.OPEN, because)
     allowed, message = said
     because = f"the checker reports: {message}" if message else "the checker reports so"
-    return ExplainQuestion(
-        key="allowed", asked=asked, answer=ExplainAnswer.YES if allowed else ExplainAnswer.NO, because=because
-    )
+    return question("allowed", ExplainAnswer.YES if allowed else ExplainAnswer.NO, because)
 
 
 def reported(check: MachineCheckRecord) -> tuple[bool, str] | None:
@@ -125,11 +122,6 @@ def reported(check: MachineCheckRecord) -> tuple[bool, str] | None:
     """
     said = check.condition(ALLOWED)
     return None if said is None else (said.get("status") == "True", said.get("message", ""))
-
-
-def ask_remediating(snapshot: MachineSnapshot, judged: MachineReasoning) -> ExplainQuestion:
-    answer, because = _remediating(snapshot, judged)
-    return ExplainQuestion(key="remediating", asked="under remediation", answer=answer, because=because)
 
 
 def _remediating(snapshot: MachineSnapshot, judged: MachineReasoning) -> tuple[ExplainAnswer, str]:
@@ -195,16 +187,11 @@ def reported_health(reported: HealthCondition) -> str:
 
 
 def ask_reported_health(reported: HealthCondition) -> ExplainQuestion:
-    well = reported.status is ConditionStatus.TRUE
     because = f"the checker wrote {CHECKED}={reported.status}"
-    return ExplainQuestion(
-        key="unhealthy",
-        asked="unhealthy for long enough",
-        answer=ExplainAnswer.NO if well else ExplainAnswer.YES,
-        because=because
-        if well
-        else f"{because}: {reported.message.removeprefix('Unhealthy: ') or reported.reason}",
-    )
+    if reported.status is ConditionStatus.TRUE:
+        return question("unhealthy", ExplainAnswer.NO, because)
+    why = reported.message.removeprefix("Unhealthy: ") or reported.reason
+    return question("unhealthy", ExplainAnswer.YES, f"{because}: {why}")
 
 
 def reported_verdict(judged: MachineReasoning, reported: HealthCondition) -> tuple[str, HoldView | None]:
@@ -283,7 +270,7 @@ def _rows(
     if judged.target.flavor.owners_read_conditions:
         yield ask_reported(snapshot, machine)
     yield ask_guard(judged)
-    yield ask_remediating(snapshot, judged)
+    yield question("remediating", *_remediating(snapshot, judged))
 
 
 def _verdict(
@@ -364,14 +351,11 @@ def _notes(snapshot: MachineSnapshot, judged: MachineReasoning | None) -> Iterat
 
 
 def _absent(snapshot: MachineSnapshot) -> list[LeaderView]:
-    alive = (LeaderState.ALIVE, LeaderState.UNKNOWN)
-    return [one for one in snapshot.around.leaders if one.component == _CHECKER and one.state not in alive]
+    return [one for one in snapshot.around.leaders if one.component == _CHECKER and one.absent]
 
 
 def _next_step(snapshot: MachineSnapshot, machine: MachineRecord, judged: MachineReasoning | None) -> str:
-    if _absent(snapshot):
-        return "kubectl mend check"
-    if snapshot.unseen:
+    if _absent(snapshot) or snapshot.unseen:
         return "kubectl mend check"
     if judged is None:
         return _how_to_watch(snapshot, machine)

@@ -15,7 +15,6 @@ from nodemend.api.meta import Condition, find_true
 from nodemend.api.metal3_remediation import Metal3Remediation
 from nodemend.api.node_health_check import RecoveryPhase, RecoveryReport
 from nodemend.api.self_remediation import SelfRemediation
-from nodemend.cli.cluster import LeaderState
 from nodemend.cli.explain import questions as ask
 from nodemend.cli.explain.facts import ExplainFacts, guard_facts
 from nodemend.cli.explain.questions import QUESTION_OF, ask_of_self_fencing
@@ -297,7 +296,7 @@ def _notes(facts: ExplainFacts, held: HoldView | None) -> Iterator[str]:
     if facts.elsewhere:
         yield f"There are other remediations of this node: {spell_list(facts.elsewhere)}."
     for leader in facts.leaders:
-        if leader.state not in (LeaderState.ALIVE, LeaderState.UNKNOWN):
+        if leader.absent:
             yield f"None of this happens before the {leader.component} runs. {leader.sentence}."
 
 
@@ -324,9 +323,7 @@ def _recovery_notes(judged: NodeReasoning | None) -> Iterator[str]:
 
 
 def _next_step(facts: ExplainFacts, judged: NodeReasoning | None) -> str:
-    if any(leader.state not in (LeaderState.ALIVE, LeaderState.UNKNOWN) for leader in facts.leaders):
-        return "kubectl mend check"
-    if facts.unseen or facts.unread:
+    if any(leader.absent for leader in facts.leaders) or facts.unseen or facts.unread:
         return "kubectl mend check"
     if facts.by_itself is not None and may_need_a_person(facts.by_itself):
         return f"See what it waits for above. What could release it: kubectl mend probe {facts.node.name}"

@@ -8,12 +8,16 @@ from math import inf
 from typing import Final, assert_never
 
 from nodemend.api import well_known
-from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationPhase
+from nodemend.api.manual_remediation import (
+    ManualRemediation,
+    ManualRemediationPhase,
+    ManualRemediationStatus,
+)
 from nodemend.api.meta import parse_time
 from nodemend.api.metal3_remediation import Metal3Remediation
 from nodemend.api.self_remediation import SelfRemediation, SelfRemediationPhase, SelfRemediationStatus
 from nodemend.cli.explain.facts import ExplainFacts
-from nodemend.cli.explain.view import ExplainAnswer, ExplainQuestion, spell_left
+from nodemend.cli.explain.view import ExplainAnswer, ExplainQuestion, question, spell_left
 from nodemend.cli.output import spell_age
 from nodemend.cli.text import spell_seconds
 from nodemend.health.machine import annotation
@@ -113,15 +117,11 @@ _KINDS: Final[dict[type, str]] = {
 
 def ask_watched(target: NodeTarget | None) -> ExplainQuestion:
     if target is None:
-        return ExplainQuestion(
-            key="watched", asked="watched by a check", answer=ExplainAnswer.NO, because="no check selects it"
-        )
+        return question("watched", ExplainAnswer.NO, "no check selects it")
     others = " ".join(f"nhc/{name}" for name in target.overlapping)
     because = f"nhc/{target.check.metadata.name}"
     because += f", the first by name; also selected by {others}" if others else ", and by no other"
-    return ExplainQuestion(
-        key="watched", asked="watched by a check", answer=ExplainAnswer.YES, because=because
-    )
+    return question("watched", ExplainAnswer.YES, because)
 
 
 def ask_unhealthy(health: NodeHealth) -> ExplainQuestion:
@@ -138,7 +138,7 @@ def ask_unhealthy(health: NodeHealth) -> ExplainQuestion:
             answer, because = ExplainAnswer.OPEN, why
         case _:
             assert_never(health)
-    return ExplainQuestion(key="unhealthy", asked="unhealthy for long enough", answer=answer, because=because)
+    return question("unhealthy", answer, because)
 
 
 def ask_ordered(evaluation: OrderEvaluation) -> ExplainQuestion:
@@ -165,58 +165,47 @@ def ask_ordered(evaluation: OrderEvaluation) -> ExplainQuestion:
         case _:
             assert_never(evaluation.verdict)
     because = f"{order.by}, {spell_seconds(order.age)} ago: {order.reason}; {why}"
-    return ExplainQuestion(key="ordered", asked="ordered by a person", answer=answer, because=because)
+    return question("ordered", answer, because)
 
 
 def ask_allowed(facts: GuardFacts, evaluation: OrderEvaluation) -> ExplainQuestion:
-    asked = "allowed by the cluster"
     approved_order = evaluation.approved_order(facts)
     guarded = guard(facts, approved_order.passing if approved_order else ())
     if isinstance(guarded, holds.Hold):
-        return ExplainQuestion(
-            key="allowed", asked=asked, answer=ExplainAnswer.NO, because=guarded.reason.explain().sentence
-        )
+        return question("allowed", ExplainAnswer.NO, guarded.reason.explain().sentence)
     others = facts.others.value if isinstance(facts.others, Present) else 0
     total = facts.of_cluster.total
     most = most_at_once(facts.policy.value, total) if isinstance(facts.policy, Present) else 0
     because = f"mode Act, not paused, {spell_count(others, 'other node')} under remediation (at most {most})"
     if approved_order is not None and approved_order.passed:
         because = f"{approved_order.order.by} overrides {approved_order.passed_by_name}"
-    return ExplainQuestion(key="allowed", asked=asked, answer=ExplainAnswer.YES, because=because)
+    return question("allowed", ExplainAnswer.YES, because)
 
 
 def ask_remediating(facts: ExplainFacts, existing: ExistingRemediation | None) -> ExplainQuestion:
     """Report the open remediation. `existing` is the remediation of the node's check, of any kind."""
-    asked = "under remediation"
     open_ = facts.open_.remediation if facts.open_ is not None else facts.power_cycle or facts.by_itself
     if open_ is None:
         if existing is None and facts.unseen:
-            return ExplainQuestion(
-                key="remediating", asked=asked, answer=ExplainAnswer.OPEN, because=facts.unseen[0]
-            )
+            return question("remediating", ExplainAnswer.OPEN, facts.unseen[0])
         answer = ExplainAnswer.NO if existing is None else ExplainAnswer.YES
-        return ExplainQuestion(
-            key="remediating", asked=asked, answer=answer, because=existing.holder if existing else ""
-        )
+        return question("remediating", answer, existing.holder if existing else "")
     metadata, status = open_.metadata, open_.status
     age = (facts.now - parse_time(metadata.creation_timestamp)).total_seconds()
     phase = "Ending" if metadata.deleting else status.phase
     because = f"{_KINDS[type(open_)]}{metadata.namespace}/{metadata.name}, {phase}, for {spell_seconds(age)}"
     if by := metadata.annotations.get(well_known.ORDERED_BY):
         because += f"; ordered by {by}: {metadata.annotations.get(well_known.ORDERED_BECAUSE, '')}"
-    return ExplainQuestion(key="remediating", asked=asked, answer=ExplainAnswer.YES, because=because)
+    return question("remediating", ExplainAnswer.YES, because)
 
 
 def ask_of_remediation(facts: ManualFacts) -> Iterator[ExplainQuestion]:
-    answers = (
-        ("locked", "lock held", _locked(facts)),
-        ("silent", "kubelet silent", _silent(facts)),
-        ("vouched", "confirmed to be down", _vouched(facts)),
-        ("released", "workloads have left", _released(facts)),
-        ("back", "back on a new boot", _back(facts)),
-    )
-    for key, asked, (answer, because) in answers:
-        yield ExplainQuestion(key=key, asked=asked, answer=answer, because=because)
+    status, left = facts.remediation.status, facts.left.value if isinstance(facts.left, Present) else None
+    yield question("locked", *_locked(facts))
+    yield question("silent", *_silent(facts))
+    yield question("vouched", *_vouched(facts))
+    yield question("released", *_released(status, left))
+    yield question("back", *_back(status, over=status.phase is ManualRemediationPhase.SUCCEEDED))
 
 
 def _locked(facts: ManualFacts) -> tuple[ExplainAnswer, str]:
@@ -264,33 +253,31 @@ def _vouched(facts: ManualFacts) -> tuple[ExplainAnswer, str]:
     ) else confirmed.explain().sentence
 
 
-def _released(facts: ManualFacts) -> tuple[ExplainAnswer, str]:
-    status = facts.remediation.status
+def _released(
+    status: ManualRemediationStatus | SelfRemediationStatus, left: RemainingWorkloads | None
+) -> tuple[ExplainAnswer, str]:
     if status.released:
         return ExplainAnswer.YES, ""
     if status.evidence is None:
         return ExplainAnswer.OPEN, ""
-    left = facts.left.value if isinstance(facts.left, Present) else None
-    return ExplainAnswer.NO, spell_left(left) + " still on it" if left else ""
+    return ExplainAnswer.NO, f"{spell_left(left)} still on it" if left is not None else ""
 
 
-def _back(facts: ManualFacts) -> tuple[ExplainAnswer, str]:
-    status = facts.remediation.status
-    if status.phase is ManualRemediationPhase.SUCCEEDED:
+def _back(
+    status: ManualRemediationStatus | SelfRemediationStatus, *, over: bool
+) -> tuple[ExplainAnswer, str]:
+    if over:
         return ExplainAnswer.YES, ""
     return (ExplainAnswer.NO, "") if status.released else (ExplainAnswer.OPEN, "")
 
 
 def ask_of_self_fencing(remediation: SelfRemediation) -> Iterator[ExplainQuestion]:
     status = remediation.status
-    answers = (
-        ("marked", "asked to reset itself", _marked(status)),
-        ("proven", "its boot is over", _over(status)),
-        ("released", "workloads have left", _ask_fencing_released(status)),
-        ("back", "back on a new boot", _ask_fencing_back(status)),
-    )
-    for key, asked, (answer, because) in answers:
-        yield ExplainQuestion(key=key, asked=asked, answer=answer, because=because)
+    left = RemainingWorkloads(status.pods_left, status.attachments_left)
+    yield question("marked", *_marked(status))
+    yield question("proven", *_over(status))
+    yield question("released", *_released(status, left if left.pods or left.attachments else None))
+    yield question("back", *_back(status, over=status.phase is SelfRemediationPhase.SUCCEEDED))
 
 
 def _marked(status: SelfRemediationStatus) -> tuple[ExplainAnswer, str]:
@@ -309,18 +296,3 @@ def _over(status: SelfRemediationStatus) -> tuple[ExplainAnswer, str]:
     if status.safe_time_seconds:
         return ExplainAnswer.NO, f"{status.proven_seconds} s of {status.safe_time_seconds} s are proven"
     return ExplainAnswer.NO, "it has not reported a new boot"
-
-
-def _ask_fencing_released(status: SelfRemediationStatus) -> tuple[ExplainAnswer, str]:
-    if status.released:
-        return ExplainAnswer.YES, ""
-    if status.evidence is None:
-        return ExplainAnswer.OPEN, ""
-    left = RemainingWorkloads(status.pods_left, status.attachments_left)
-    return ExplainAnswer.NO, f"{spell_left(left)} still on it" if left.pods or left.attachments else ""
-
-
-def _ask_fencing_back(status: SelfRemediationStatus) -> tuple[ExplainAnswer, str]:
-    if status.phase is SelfRemediationPhase.SUCCEEDED:
-        return ExplainAnswer.YES, ""
-    return (ExplainAnswer.NO, "") if status.released else (ExplainAnswer.OPEN, "")

@@ -133,6 +133,28 @@ class ExplainQuestion:
     because: str = ""
 
 
+_ASKED: Final = {
+    "watched": "watched by a check",
+    "unhealthy": "unhealthy for long enough",
+    "told": "reported on the Machine",
+    "ordered": "ordered by a person",
+    "allowed": "allowed by the cluster",
+    "remediating": "under remediation",
+    "locked": "lock held",
+    "silent": "kubelet silent",
+    "vouched": "confirmed to be down",
+    "marked": "asked to reset itself",
+    "proven": "its boot is over",
+    "released": "workloads have left",
+    "back": "back on a new boot",
+}
+"""The questions by their keys."""
+
+
+def question(key: str, answer: ExplainAnswer, because: str = "") -> ExplainQuestion:
+    return ExplainQuestion(key=key, asked=_ASKED[key], answer=answer, because=because)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldView:
     """A hold. `reason` is the same string as in conditions, events and metrics."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from nodemend.api import condition_reasons, condition_types, well_known
 from nodemend.api.manual_remediation import ManualRemediationPhase
-from nodemend.api.meta import Condition, ConditionStatus, find, find_true, parse_time
+from nodemend.api.meta import Condition, ConditionStatus, find, find_true, written_moment
 from nodemend.api.metal3_remediation import Metal3Remediation, Metal3RemediationPhase
 from nodemend.api.node_health_check import NodeHealthCheck, PastRemediation
 from nodemend.api.remediation_policy import STORM, MachineRemediation, RemediationPolicy
-from nodemend.cli.cluster import LeaderState, LeaderView, unread_leaders
+from nodemend.cli.cluster import LeaderState, LeaderView, spell_unread, unread_leaders
 from nodemend.cli.listing import (
     AnyRemediation,
     Listing,
@@ -118,21 +118,14 @@ def _past_row(
         kind=one.kind,
         outcome=one.outcome,
         ended_ago=seconds_between(one.ended, now),
-        took=seconds_between(one.began, _moment(one.ended)),
+        took=seconds_between(one.began, written_moment(one.ended)),
         check=check,
         ordered_by=ordered_by,
     )
 
 
-def _moment(written: str) -> datetime | None:
-    try:
-        return parse_time(written)
-    except ValueError:
-        return None
-
-
 def seconds_between(written: str, end: datetime | None) -> float | None:
-    begin = _moment(written)
+    begin = written_moment(written)
     return None if begin is None or end is None else (end - begin).total_seconds()
 
 
@@ -220,7 +213,7 @@ class StatusView:
     @property
     def led(self) -> bool:
         """True if every controller has a live leader or if that is unknown; `unread` then has the reason."""
-        return all(leader.state in (LeaderState.ALIVE, LeaderState.UNKNOWN) for leader in self.leaders)
+        return not any(leader.absent for leader in self.leaders)
 
     @property
     def healthy(self) -> bool:
@@ -240,6 +233,12 @@ def status_view(
     shown = _machines(machines, now)
     leaders, policy_view = tuple(leaders), _policy(policy, now)
     nodes = _nodes(known_checks, remediations.visible, now)
+    looked_at = {
+        "The RemediationPolicy": policy,
+        "Health checks": checks,
+        **remediations.by_kind,
+        "Machines": machines,
+    }
     return StatusView(
         policy=policy_view,
         leaders=leaders,
@@ -250,27 +249,8 @@ def status_view(
         machine_checks=shown.checks,
         machines=shown.machines,
         machines_untold=shown.untold,
-        unread=(*_unread(policy, checks, remediations, machines), *unread_leaders(leaders)),
+        unread=(*spell_unread(looked_at), *unread_leaders(leaders)),
     )
-
-
-def _unread(
-    policy: ReadResult[RemediationPolicy],
-    checks: ReadResult[list[NodeHealthCheck]],
-    remediations: Listing,
-    machines: "MachineListing | Unreadable",
-) -> Iterator[str]:
-    looked_at = (
-        ("The RemediationPolicy", policy),
-        ("Health checks", checks),
-        ("ManualRemediations", remediations.manual),
-        ("Metal3Remediations", remediations.power),
-        ("SelfRemediations", remediations.by_itself),
-        ("Machines", machines),
-    )
-    for what, fact in looked_at:
-        if isinstance(fact, Unreadable):
-            yield f"{what} cannot be read: {fact.why}."
 
 
 def _machines(machines: "MachineListing | Unreadable", now: datetime) -> MachinesShown:

@@ -15,11 +15,12 @@ from nodemend.api.meta import parse_time
 from nodemend.api.resources import BARE_METAL_HOST, LEASE, NODE
 from nodemend.api.upstream_types import BareMetalHost, Lease, Node
 from nodemend.cli.agents import read_agent
-from nodemend.cli.cluster import Cluster, LeaderState, LeaderView, ServedResources, ask_served, read_leaders
+from nodemend.cli.cluster import Cluster, LeaderView, ServedResources, ask_served, read_leaders, unread_of
 from nodemend.cli.listing import AnyRemediation, Listing, list_remediations
 from nodemend.kube.request import Selection
+from nodemend.records.live_reads import value_of
 from nodemend.remediation.writes import LOCK_PREFIX
-from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
+from nodemend.safety.facts import Absent, ReadResult, Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,10 @@ class OpenFacts:
     def remediations(self) -> tuple[AnyRemediation, ...]:
         """The remediations that could be read."""
         return tuple(self.listed.visible)
+
+    @property
+    def by_uid(self) -> Mapping[str, AnyRemediation]:
+        return {found.metadata.uid: found for found in self.listed.visible}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +96,6 @@ async def _read_hosts(cluster: Cluster) -> ReadResult[list[BareMetalHost]]:
     return Absent() if isinstance(served, Absent) else hosts
 
 
-_LEADERLESS = (LeaderState.SILENT, LeaderState.NO_HOLDER, LeaderState.NEVER)
-
-
 @dataclass(frozen=True, slots=True)
 class StillOpen:
     """A remediation that has not ended."""
@@ -105,10 +107,6 @@ class StillOpen:
     anew: bool
     """True if it was created after the wind-down had started."""
     leader: LeaderView
-
-    @property
-    def unattended(self) -> bool:
-        return is_leaderless(self.leader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +194,6 @@ Leftover = (
 )
 
 
-def is_leaderless(leader: LeaderView) -> bool:
-    """Return whether there is certainly no leader. A Lease that cannot be read proves nothing."""
-    return leader.state in _LEADERLESS
-
-
 def find_leftovers(facts: WindDownFacts) -> tuple[Leftover, ...]:
     """Return all leftovers, those that keep a machine off first."""
     return (
@@ -241,17 +234,16 @@ def may_pass(leftover: Leftover) -> bool:
 
 
 def _held_hosts(facts: WindDownFacts) -> Iterator[PowerOffRequestOnHost]:
-    living = {found.metadata.uid: found for found in facts.open.remediations}
-    tainted = tuple(node.metadata.name for node in _nodes(facts) if _is_tainted(node))
-    for host in _find_hosts(facts):
+    living = facts.open.by_uid
+    tainted = tuple(node.metadata.name for node in value_of(facts.nodes) or () if _is_tainted(node))
+    for host in value_of(facts.hosts) or ():
         for key in _power_off_requests(host):
-            yield PowerOffRequestOnHost(
-                host, key, living.get(key.removeprefix(well_known.POWER_OFF_REQUEST_PREFIX)), tainted
-            )
+            holder = living.get(key.removeprefix(well_known.POWER_OFF_REQUEST_PREFIX))
+            yield PowerOffRequestOnHost(host, key, holder, tainted)
 
 
 def _hosts_not_back(facts: WindDownFacts) -> Iterator[PowerNotRestored]:
-    for host in _find_hosts(facts):
+    for host in value_of(facts.hosts) or ():
         name = f"{host.metadata.namespace}/{host.metadata.name}"
         if name in facts.known.switched and host.status.powered_on is False and not _power_off_requests(host):
             yield PowerNotRestored(name, facts.known.switched[name], wanted=host.spec.online)
@@ -259,7 +251,7 @@ def _hosts_not_back(facts: WindDownFacts) -> Iterator[PowerNotRestored]:
 
 def _marked_nodes(facts: WindDownFacts) -> Iterator[TaintedNode | Revocation]:
     cared_for = {found.status.node_uid: found for found in facts.open.remediations if found.status.node_uid}
-    for node in _nodes(facts):
+    for node in value_of(facts.nodes) or ():
         if _is_tainted(node):
             yield TaintedNode(node.metadata.name, cared_for.get(node.metadata.uid))
         if well_known.RELEASE_REVOKED in node.metadata.annotations:
@@ -267,9 +259,9 @@ def _marked_nodes(facts: WindDownFacts) -> Iterator[TaintedNode | Revocation]:
 
 
 def _marked_leases(facts: WindDownFacts) -> Iterator[MarkerOnLease]:
-    living = {found.metadata.uid: found for found in facts.open.remediations}
-    tainted = {node.metadata.name for node in _nodes(facts) if _is_tainted(node)}
-    for lease in facts.agents.value if isinstance(facts.agents, Present) else ():
+    living = facts.open.by_uid
+    tainted = {node.metadata.name for node in value_of(facts.nodes) or () if _is_tainted(node)}
+    for lease in value_of(facts.agents) or ():
         agent = read_agent(lease, facts.known.begun)
         if agent.marked:
             holder = living.get(agent.marker.remediation_uid) if agent.marker is not None else None
@@ -288,37 +280,26 @@ def _find_open(facts: WindDownFacts) -> Iterator[StillOpen]:
 
 
 def _stray_locks(facts: WindDownFacts) -> Iterator[StrayLock]:
-    living = {found.metadata.uid for found in facts.open.remediations}
-    for lock in facts.locks.value if isinstance(facts.locks, Present) else ():
+    living = facts.open.by_uid
+    for lock in value_of(facts.locks) or ():
         if lock.metadata.name.startswith(LOCK_PREFIX) and lock.spec.holder_identity not in living:
             yield StrayLock(lock.metadata.name)
 
 
 def _not_seen(facts: WindDownFacts) -> Iterator[NotRead]:
     looked_at = {
-        "ManualRemediations": facts.open.listed.manual,
-        "Metal3Remediations": facts.open.listed.power,
-        "SelfRemediations": facts.open.listed.by_itself,
+        **facts.open.listed.by_kind,
         "Nodes": facts.nodes,
         "BareMetalHosts": facts.hosts,
         "locks on nodes": facts.locks,
         "Leases in nodemend-agents": facts.agents,
     }
-    for what, seen in looked_at.items():
-        if isinstance(seen, Unreadable):
-            yield NotRead(what, seen.why)
-
-
-def _find_hosts(facts: WindDownFacts) -> list[BareMetalHost]:
-    return facts.hosts.value if isinstance(facts.hosts, Present) else []
+    for what, why in unread_of(looked_at).items():
+        yield NotRead(what, why)
 
 
 def _power_off_requests(host: BareMetalHost) -> list[str]:
     return [key for key in host.holds if key.startswith(well_known.POWER_OFF_REQUEST_PREFIX)]
-
-
-def _nodes(facts: WindDownFacts) -> list[Node]:
-    return facts.nodes.value if isinstance(facts.nodes, Present) else []
 
 
 def _is_tainted(node: Node) -> bool:

@@ -23,7 +23,6 @@ from nodemend.cli.wind_down.leftovers import (
     StrayLock,
     TaintedNode,
     is_in_the_way,
-    is_leaderless,
     may_pass,
 )
 from nodemend.safety.holds import spell_count
@@ -241,7 +240,7 @@ def _explain_open(left: StillOpen, system_namespace: str) -> LeftoverExplanation
             because=f"it could not be deleted: {left.refused}",
             next_step=f"kubectl mend stop {node}, as a user who may delete it; {_AGAIN}",
         )
-    if left.unattended and well_known.SAFE_END in found.metadata.finalizers:
+    if left.leader.absent and well_known.SAFE_END in found.metadata.finalizers:
         return LeftoverExplanation(
             what=what, because=left.leader.sentence, next_step=explain_leaderless(system_namespace)
         )
@@ -362,7 +361,7 @@ _LEADER = "leader"
 def lines_of_open(facts: OpenFacts, system_namespace: str) -> dict[str, str]:
     """Return a line per remediation, by its UID; before them one if no leader could end them."""
     lines = {}
-    if facts.remediations and is_leaderless(facts.leader):
+    if facts.remediations and facts.leader.absent:
         lines[_LEADER] = f"{facts.leader.sentence}. To do: {explain_leaderless(system_namespace)}"
     return lines | {found.metadata.uid: _line(found) for found in facts.remediations}
 

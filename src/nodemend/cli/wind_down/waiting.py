@@ -21,7 +21,6 @@ from nodemend.cli.wind_down.leftovers import (
     Leftover,
     OpenFacts,
     find_leftovers,
-    is_leaderless,
     may_pass,
     read_everything,
     read_open,
@@ -68,7 +67,7 @@ class WindDownProgress:
 
 def longest_wait(facts: OpenFacts) -> float:
     """Return the seconds for which waiting is useful while this state lasts."""
-    if is_leaderless(facts.leader):
+    if facts.leader.absent:
         return LED_WITHIN
     return inf if facts.remediations else SWEPT_WITHIN
 
@@ -171,4 +170,4 @@ class WindDown:
 
 
 def _uids(facts: OpenFacts) -> frozenset[str]:
-    return frozenset(found.metadata.uid for found in facts.remediations)
+    return frozenset(facts.by_uid)

@@ -153,7 +153,7 @@ def test_only_a_lease_that_was_read_shows_a_missing_leader() -> None:
     def unattended(leader: LeaderView) -> bool:
         (found,) = find_leftovers(facts(open_=open_facts(power=Present([power_cycle("m-1")]), leader=leader)))
         assert isinstance(found, StillOpen)
-        return found.unattended
+        return found.leader.absent
 
     assert unattended(NO_LEADER)
     assert not unattended(unread)

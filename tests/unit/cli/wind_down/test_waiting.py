@@ -222,7 +222,7 @@ def test_without_a_remediator_it_reports_that_at_once_and_does_not_wait() -> Non
         assert LED_WITHIN <= took < LED_WITHIN + 30.0
         (left,) = run.left
         assert isinstance(left, StillOpen)
-        assert left.unattended
+        assert left.leader.absent
 
 
 def test_without_a_remediator_and_without_leftovers_the_wind_down_succeeds() -> None:
