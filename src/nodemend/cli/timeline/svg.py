@@ -126,54 +126,34 @@ def widened(first: datetime, last: datetime) -> tuple[datetime, datetime]:
 
 LETTER: Final = 0.56
 """Assumed maximum of the average letter width, relative to the font size. The reader's font is unknown."""
-_LIGHT: Final = {
-    ".page": "fill:#ffffff",
-    ".ink": "fill:#1f2328",
-    ".soft": "fill:#59636e",
-    ".grid": "stroke:#e4e8ec",
-    ".edge": "stroke:#c5ccd3",
-    ".band": "fill:#f6f8fa",
-    ".well": "fill:#bfe8c8",
-    ".waits": "fill:#f7e3a1",
-    ".sick": "fill:#f9c0bb",
-    ".works": "fill:#bcd9f7",
-    ".dark": "fill:#3a424c",
-    ".on-dark": "fill:#ffffff",
-    ".plain": "fill:#ffffff;stroke:#59636e",
-    ".trouble": "fill:#ffe5e2;stroke:#b3261e",
-    ".evidence": "fill:#e9ddfb;stroke:#6f42c1",
-    ".release": "fill:#6f42c1;stroke:#6f42c1",
-    ".flag": "stroke:#6f42c1",
-    ".flagged": "fill:#6f42c1",
-    ".on-release": "fill:#ffffff",
+_STYLES: Final = {
+    ".page": ("fill:#ffffff", "fill:#0d1117"),
+    ".ink": ("fill:#1f2328", "fill:#e6edf3"),
+    ".soft": ("fill:#59636e", "fill:#9ba4ae"),
+    ".grid": ("stroke:#e4e8ec", "stroke:#21262d"),
+    ".edge": ("stroke:#c5ccd3", "stroke:#3d444d"),
+    ".band": ("fill:#f6f8fa", "fill:#151b23"),
+    ".well": ("fill:#bfe8c8", "fill:#1d5c2e"),
+    ".waits": ("fill:#f7e3a1", "fill:#6b5310"),
+    ".sick": ("fill:#f9c0bb", "fill:#86251f"),
+    ".works": ("fill:#bcd9f7", "fill:#174d85"),
+    ".dark": ("fill:#3a424c", "fill:#000000;stroke:#6e7681"),
+    ".on-dark": ("fill:#ffffff", "fill:#e6edf3"),
+    ".plain": ("fill:#ffffff;stroke:#59636e", "fill:#0d1117;stroke:#9ba4ae"),
+    ".trouble": ("fill:#ffe5e2;stroke:#b3261e", "fill:#3d1412;stroke:#ff7b72"),
+    ".evidence": ("fill:#e9ddfb;stroke:#6f42c1", "fill:#2c1f45;stroke:#c297ff"),
+    ".release": ("fill:#6f42c1;stroke:#6f42c1", "fill:#c297ff;stroke:#c297ff"),
+    ".flag": ("stroke:#6f42c1", "stroke:#c297ff"),
+    ".flagged": ("fill:#6f42c1", "fill:#c297ff"),
+    ".on-release": ("fill:#ffffff", "fill:#0d1117"),
 }
-_DARK: Final = {
-    ".page": "fill:#0d1117",
-    ".ink": "fill:#e6edf3",
-    ".soft": "fill:#9ba4ae",
-    ".grid": "stroke:#21262d",
-    ".edge": "stroke:#3d444d",
-    ".band": "fill:#151b23",
-    ".well": "fill:#1d5c2e",
-    ".waits": "fill:#6b5310",
-    ".sick": "fill:#86251f",
-    ".works": "fill:#174d85",
-    ".dark": "fill:#000000;stroke:#6e7681",
-    ".on-dark": "fill:#e6edf3",
-    ".plain": "fill:#0d1117;stroke:#9ba4ae",
-    ".trouble": "fill:#3d1412;stroke:#ff7b72",
-    ".evidence": "fill:#2c1f45;stroke:#c297ff",
-    ".release": "fill:#c297ff;stroke:#c297ff",
-    ".flag": "stroke:#c297ff",
-    ".flagged": "fill:#c297ff",
-    ".on-release": "fill:#0d1117",
-}
+"""Light and dark style by class."""
 _FONT: Final = "Inter,'Helvetica Neue',Helvetica,Arial,'Liberation Sans',sans-serif"
 
 
 def style() -> str:
-    light = "".join(f"{name}{{{css_class}}}" for name, css_class in _LIGHT.items())
-    dark = "".join(f"{name}{{{css_class}}}" for name, css_class in _DARK.items())
+    light = "".join(f"{name}{{{css_class}}}" for name, (css_class, _) in _STYLES.items())
+    dark = "".join(f"{name}{{{css_class}}}" for name, (_, css_class) in _STYLES.items())
     return (
         f"<style>text{{font-family:{_FONT};font-variant-numeric:tabular-nums}}"
         f"{light}@media (prefers-color-scheme:dark){{{dark}}}</style>"
