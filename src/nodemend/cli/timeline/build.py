@@ -9,7 +9,7 @@ Orders entries from several clocks, some of which have whole seconds only. Pure.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -195,7 +195,7 @@ def merge(drafts: Sequence[MomentDraft]) -> list[tuple[Moment, MomentDraft]]:
             continue
         moment, before = merged[place]
         words = draft if draft.from_event else before
-        named = (draft.source, *moment.sources) if draft.from_event else (*moment.sources, draft.source)
+        named = [*draft.sources, *moment.sources] if draft.from_event else [*moment.sources, *draft.sources]
         found = draft if draft.evidence else before
         merged[place] = (
             replace(
@@ -232,18 +232,7 @@ def _tell_of_one(draft: MomentDraft, other: MomentDraft) -> bool:
 
 
 def _moment(draft: MomentDraft) -> Moment:
-    return Moment(
-        at=draft.at,
-        lane=draft.lane,
-        what=draft.what,
-        key=draft.key,
-        mark=draft.mark,
-        evidence=draft.evidence,
-        because=draft.because,
-        sources=(draft.source,),
-        times=draft.times,
-        last=draft.last,
-    )
+    return Moment(**{field.name: getattr(draft, field.name) for field in fields(Moment)})
 
 
 def _with_release(moments: Iterable[Moment]) -> Iterator[Moment]:

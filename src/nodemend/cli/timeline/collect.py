@@ -203,25 +203,15 @@ LaneStart = tuple[Lane, LaneState]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MomentDraft:
-    """One entry of one source.
+class MomentDraft(Moment):
+    """A moment with one source, before it is merged with those of the other sources.
 
     Entries of events are flagged: if an event and a status describe the same change, the event's text is
     shown.
     """
 
-    at: datetime
-    lane: Lane
-    what: str
-    source: str
-    key: str = ""
-    mark: Emphasis = Emphasis.PLAIN
-    evidence: str = ""
-    because: str = ""
     begins: tuple[LaneStart, ...] = ()
     from_event: bool = False
-    times: int = 1
-    last: datetime | None = None
 
 
 _NODE, _CHECK, _REMEDIATION, _HOST, _WORKLOADS = Lane
@@ -358,7 +348,7 @@ def from_events(events: Iterable[EventWire]) -> Iterator[MomentDraft]:
             at=at,
             lane=_lane(event, story),
             what=_what(event, story),
-            source=f"event {event.reason}{by}",
+            sources=(f"event {event.reason}{by}",),
             key=story.key,
             mark=_mark(event, story),
             evidence=story.evidence,

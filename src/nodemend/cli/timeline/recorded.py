@@ -25,6 +25,20 @@ from nodemend.safety.facts import Present
 from nodemend.safety.holds import spell_a
 
 
+def _known(
+    written: str | None,
+    lane: Lane,
+    what: str,
+    source: str,
+    key: str = "",
+    begins: tuple[LaneStart, ...] = (),
+) -> Iterator[MomentDraft]:
+    """Yield the entry; nothing if its time is missing or invalid."""
+    at = written_moment(written)
+    if at is not None:
+        yield MomentDraft(at=at, lane=lane, what=what, sources=(source,), key=key, begins=begins)
+
+
 def of_node(check: NodeHealthCheck, node: str) -> Iterator[MomentDraft]:
     for past in check.status.history:
         if past.node == node:
@@ -42,25 +56,10 @@ def of_machine(policy: RemediationPolicy, node: str) -> Iterator[MomentDraft]:
 
 
 def _both_ends(past: PastRemediation | MachineRemediation, asked: str, source: str) -> Iterator[MomentDraft]:
-    began, ended = written_moment(past.began), written_moment(past.ended)
-    if began is not None:
-        yield MomentDraft(
-            at=began,
-            lane=Lane.CHECK,
-            what=asked,
-            source=source,
-            key="started",
-            begins=((Lane.REMEDIATION, states.REMEDIATION),),
-        )
-    if ended is not None:
-        yield MomentDraft(
-            at=ended,
-            lane=Lane.CHECK,
-            what=f"The {past.kind} is over: {past.outcome}.",
-            source=source,
-            key="ended",
-            begins=((Lane.REMEDIATION, OVER), (Lane.CHECK, OVER)),
-        )
+    begins = ((Lane.REMEDIATION, states.REMEDIATION),)
+    yield from _known(past.began, Lane.CHECK, asked, source, "started", begins)
+    what, ends = f"The {past.kind} is over: {past.outcome}.", ((Lane.REMEDIATION, OVER), (Lane.CHECK, OVER))
+    yield from _known(past.ended, Lane.CHECK, what, source, "ended", ends)
 
 
 def remediation_drafts(remediation: AnyRemediation) -> Iterator[MomentDraft]:
@@ -73,45 +72,20 @@ def remediation_drafts(remediation: AnyRemediation) -> Iterator[MomentDraft]:
             yield draft
 
 
-def last_life(at: datetime, source: str) -> MomentDraft:
-    return MomentDraft(
-        at=at,
-        lane=Lane.NODE,
-        what="Its kubelet's last Lease renewal.",
-        source=source,
-        key="last-life",
-        begins=((Lane.NODE, states.SILENT), (Lane.WORKLOADS, states.HELD)),
-    )
+def last_life(written: str | None, source: str) -> Iterator[MomentDraft]:
+    what = "Its kubelet's last Lease renewal."
+    begins = ((Lane.NODE, states.SILENT), (Lane.WORKLOADS, states.HELD))
+    yield from _known(written, Lane.NODE, what, source, "last-life", begins)
 
 
 def _life(remediation: AnyRemediation) -> Iterator[MomentDraft]:
-    metadata, source = remediation.metadata, _source(remediation)
-    begun, end_requested = (
-        written_moment(metadata.creation_timestamp),
-        written_moment(metadata.deletion_timestamp),
-    )
+    metadata, source, lane = remediation.metadata, _source(remediation), Lane.REMEDIATION
     address = f"{resource_of(remediation).kind} {metadata.namespace}/{metadata.name}"
-    if begun is not None:
-        check = metadata.labels.get(well_known.CHECK, "")
-        by = f" for nhc/{check}" if check else ""
-        begins = ((Lane.REMEDIATION, states.FENCE),)
-        yield MomentDraft(
-            at=begun,
-            lane=Lane.REMEDIATION,
-            what=f"{address} was created{by}.",
-            source=source,
-            key="started",
-            begins=begins,
-        )
-    if end_requested is not None:
-        yield MomentDraft(
-            at=end_requested,
-            lane=Lane.REMEDIATION,
-            what=f"{address} is being deleted.",
-            source=source,
-            key="deleted",
-            begins=((Lane.REMEDIATION, states.ENDING),),
-        )
+    check = metadata.labels.get(well_known.CHECK, "")
+    what = f"{address} was created{f' for nhc/{check}' if check else ''}."
+    yield from _known(metadata.creation_timestamp, lane, what, source, "started", ((lane, states.FENCE),))
+    what = f"{address} is being deleted."
+    yield from _known(metadata.deletion_timestamp, lane, what, source, "deleted", ((lane, states.ENDING),))
 
 
 def _signs_of_life(remediation: AnyRemediation) -> Iterator[MomentDraft]:
@@ -123,37 +97,31 @@ def _signs_of_life(remediation: AnyRemediation) -> Iterator[MomentDraft]:
     elif isinstance(remediation, Metal3Remediation) and remediation.status.seen_off is not None:
         sighting, host = remediation.status.seen_off, remediation.status.host
         spoken.add(sighting.last_renew_time)
-        at = written_moment(sighting.last_updated)
-        if at is not None:
-            yield MomentDraft(
-                at=at,
-                lane=Lane.HOST,
-                what=f"{host or 'Its host'} was off, as its operator wrote then.",
-                source=f"{source}.seenOff",
-                key="off",
-                begins=((Lane.HOST, states.OFF),),
-            )
+        what, begins = (
+            f"{host or 'Its host'} was off, as its operator wrote then.",
+            ((Lane.HOST, states.OFF),),
+        )
+        yield from _known(sighting.last_updated, Lane.HOST, what, f"{source}.seenOff", "off", begins)
     for text in sorted(spoken):
-        renewed = written_moment(text)
-        if renewed is not None:
-            yield last_life(renewed, source)
+        yield from last_life(text, source)
 
 
 def _turn(remediation: AnyRemediation, condition: Condition, at: datetime) -> MomentDraft | None:
     """Return the draft of a condition that became true or failed, otherwise None."""
     status, source = remediation.status, f"condition {condition.type}"
     evidence, lane = status.evidence, Lane.REMEDIATION
+    because = f"{evidence.by}: {evidence.reason}." if evidence is not None else ""
     match condition.type, condition.status:
         case condition_types.FENCED, "True" if evidence is not None:
             return MomentDraft(
                 at=at,
                 lane=lane,
-                what=f"{evidence.class_}: {evidence.by}: {evidence.reason}.",
-                source=source,
+                what=f"{evidence.class_}: {because}",
+                sources=(source,),
                 key="evidence",
                 mark=Emphasis.EVIDENCE,
                 evidence=evidence.class_,
-                because=f"{evidence.by}: {evidence.reason}.",
+                because=because,
                 begins=_after_evidence(remediation),
             )
         case condition_types.WORKLOAD_RELEASED, "True":
@@ -161,19 +129,18 @@ def _turn(remediation: AnyRemediation, condition: Condition, at: datetime) -> Mo
                 at=at,
                 lane=Lane.WORKLOADS,
                 what="All pods and volumes that must leave the node have left.",
-                source=source,
+                sources=(source,),
                 key="gone",
                 evidence=evidence.class_ if evidence is not None else "",
-                because=f"{evidence.by}: {evidence.reason}." if evidence is not None else "",
+                because=because,
                 begins=((Lane.WORKLOADS, states.ELSEWHERE), (lane, states.RECOVER)),
             )
         case condition_types.SUCCEEDED, "True":
-            what = status.message or "It has succeeded."
             return MomentDraft(
                 at=at,
                 lane=lane,
-                what=what,
-                source=source,
+                what=status.message or "It has succeeded.",
+                sources=(source,),
                 key="succeeded",
                 begins=((lane, OVER), (Lane.HOST, OVER)),
             )
@@ -182,7 +149,7 @@ def _turn(remediation: AnyRemediation, condition: Condition, at: datetime) -> Mo
                 at=at,
                 lane=lane,
                 what=status.message or "It has failed.",
-                source=source,
+                sources=(source,),
                 key="failed",
                 mark=Emphasis.PROBLEM,
                 begins=((lane, states.FAILED),),
@@ -221,19 +188,12 @@ def _node(case: NodeCase) -> Iterator[MomentDraft]:
     if node is None:
         return
     ready = next((one for one in node.status.conditions if one.type == "Ready"), None)
-    at = written_moment(ready.last_transition_time) if ready is not None else None
-    if ready is not None and at is not None:
-        up = ready.status == "True"
-        yield MomentDraft(
-            at=at,
-            lane=Lane.NODE,
-            what=f"Ready={ready.status}" + (f": {ready.reason}." if ready.reason else "."),
-            source="condition Ready",
-            key="ready" if up else "not-ready",
-            begins=((Lane.NODE, states.READY), (Lane.WORKLOADS, OVER))
-            if up
-            else ((Lane.NODE, states.NOT_READY), (Lane.WORKLOADS, states.HELD)),
-        )
+    if ready is not None:
+        key, begins = "not-ready", ((Lane.NODE, states.NOT_READY), (Lane.WORKLOADS, states.HELD))
+        if ready.status == "True":
+            key, begins = "ready", ((Lane.NODE, states.READY), (Lane.WORKLOADS, OVER))
+        what = f"Ready={ready.status}" + (f": {ready.reason}." if ready.reason else ".")
+        yield from _known(ready.last_transition_time, Lane.NODE, what, "condition Ready", key, begins)
     for taint in node.spec.taints:
         added = written_moment(taint.time_added)
         if taint.key == well_known.OUT_OF_SERVICE and added is not None:
@@ -243,7 +203,7 @@ def _node(case: NodeCase) -> Iterator[MomentDraft]:
                 lane=Lane.WORKLOADS,
                 what=f"{'Nodemend' if ours else 'Another client'} set the out-of-service taint on "
                 f"{case.name}.",
-                source="taint",
+                sources=("taint",),
                 key="release" if ours else "released-by-others",
                 mark=Emphasis.RELEASE if ours else Emphasis.PROBLEM,
                 begins=((Lane.WORKLOADS, states.LEAVING),),
@@ -257,18 +217,15 @@ def _kubelet(case: NodeCase) -> Iterator[MomentDraft]:
     if lease is not None and renewed is not None:
         lasts = float(lease.spec.lease_duration_seconds or DEFAULT_LEASE_SECONDS)
         if (case.now - renewed).total_seconds() > lasts:
-            yield last_life(renewed, "Lease")
+            yield from last_life(lease.spec.renew_time, "Lease")
 
 
 def _agent(case: NodeCase) -> Iterator[MomentDraft]:
     """Yield the last renewal of a silent agent."""
     lease = value_of(case.agent)
-    renewed = written_moment(lease.spec.renew_time) if lease is not None else None
-    if lease is not None and renewed is not None and read_agent(lease, case.now).silent:
-        what = "Its agent's last Lease renewal."
-        yield MomentDraft(
-            at=renewed, lane=Lane.NODE, what=what, source="Lease of its agent", key="agent-silent"
-        )
+    if lease is not None and read_agent(lease, case.now).silent:
+        what, source = "Its agent's last Lease renewal.", "Lease of its agent"
+        yield from _known(lease.spec.renew_time, Lane.NODE, what, source, "agent-silent")
 
 
 def _machine(case: NodeCase) -> Iterator[MomentDraft]:
@@ -280,7 +237,7 @@ def _machine(case: NodeCase) -> Iterator[MomentDraft]:
             at=deleted,
             lane=Lane.NODE,
             what=f"Its Machine {metadata.namespace}/{metadata.name} is deleted.",
-            source="Machine",
+            sources=("Machine",),
             mark=Emphasis.PROBLEM,
         )
 
@@ -299,7 +256,7 @@ def _host(case: NodeCase) -> Iterator[MomentDraft]:
             at=at,
             lane=Lane.HOST,
             what=f"metal3 last reported {host.metadata.namespace}/{host.metadata.name} as {said}.",
-            source="BareMetalHost",
+            sources=("BareMetalHost",),
             key=said,
             begins=((Lane.HOST, states.ON if on else states.OFF),),
         )
@@ -307,7 +264,5 @@ def _host(case: NodeCase) -> Iterator[MomentDraft]:
 
 def _volumes(case: NodeCase) -> Iterator[MomentDraft]:
     for volume in value_of(case.volumes) or ():
-        at = written_moment(volume.metadata.deletion_timestamp)
-        if at is not None:
-            what = f"{volume.metadata.name} is being detached."
-            yield MomentDraft(at=at, lane=Lane.WORKLOADS, what=what, source="VolumeAttachment")
+        what = f"{volume.metadata.name} is being detached."
+        yield from _known(volume.metadata.deletion_timestamp, Lane.WORKLOADS, what, "VolumeAttachment")

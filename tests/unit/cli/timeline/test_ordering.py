@@ -6,7 +6,7 @@ from tests.unit.cli.node_cases import at
 
 
 def draft(seconds: float, key: str) -> MomentDraft:
-    return MomentDraft(at=at(seconds), lane=Lane.NODE, what="", source="", key=key)
+    return MomentDraft(at=at(seconds), lane=Lane.NODE, what="", sources=("",), key=key)
 
 
 def ordered(*drafts: MomentDraft) -> list[str]:
