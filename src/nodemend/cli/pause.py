@@ -206,14 +206,15 @@ def paused_view(
     check: str = "",
     dry_run: bool,
 ) -> PausedView:
+    before = change.before or Pause(reason="")
     return PausedView(
         check=check,
         by=pause.by,
         reason=pause.reason,
         until=pause.until or "",
-        before_by=change.before.by if change.before else "",
-        before_reason=change.before.reason if change.before else "",
-        before_until=(change.before.until or "") if change.before else "",
+        before_by=before.by,
+        before_reason=before.reason,
+        before_until=before.until or "",
         created_policy=change.created,
         going_on=tuple(
             OpenDuringPause(

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from nodemend.api import well_known
 from nodemend.api.crds import CUSTOM_RESOURCES
-from nodemend.api.meta import ConditionStatus, find, parse_time
+from nodemend.api.meta import ConditionStatus, Pause, find, parse_time
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
 from nodemend.api.remediation_policy import ADMISSION_POLICY_UNPROVEN, Mode, RemediationPolicy
 from nodemend.api.resources import OUR_GROUP
@@ -47,8 +47,8 @@ from nodemend.cli.text import first_sentence, spell_list, spell_names, spell_sec
 from nodemend.guard.policies import ALWAYS, OF_SELF_FENCING, evaluate_policy
 from nodemend.guard.shipped_policies import SHIPPED
 from nodemend.health.remediation_index import NotServed
-from nodemend.records.live_reads import active_pause
-from nodemend.records.node import NodeRecord, NodeTaintRecord
+from nodemend.records.live_reads import active_pause, value_of
+from nodemend.records.node import NodeRecord
 from nodemend.remediation.writes import lock_name
 from nodemend.rules.request import matches
 from nodemend.safety.facts import Absent, Present, ReadResult, Taint, Unreadable
@@ -70,11 +70,13 @@ def assess_checks(facts: CheckCommandFacts) -> Iterator[Finding]:
             yield from _coverage(checks, watched, facts.nodes)
             for check in checks:
                 yield from _one(check, watched, facts.templates)
-                yield from _paused(check, facts.now)
+                if (pause := active_pause(check.spec.pause, facts.now)) is not None:
+                    name = check.metadata.name
+                    yield _paused(f"nhc/{name} is ", pause, f"kubectl mend resume --check {name}")
 
 
 def _watched(checks: Sequence[NodeHealthCheck], nodes: ReadResult[list[NodeRecord]]) -> WatchedNodes:
-    known = nodes.value if isinstance(nodes, Present) else []
+    known = value_of(nodes) or []
     return {
         check.metadata.name: [node for node in known if matches(check.spec.selector, dict(node.labels))]
         for check in checks
@@ -85,9 +87,7 @@ def _coverage(
     checks: Sequence[NodeHealthCheck], watched: WatchedNodes, nodes: ReadResult[list[NodeRecord]]
 ) -> Iterator[Finding]:
     if not isinstance(nodes, Present):
-        yield unread(
-            "the nodes", nodes.why if isinstance(nodes, Unreadable) else "the API server does not serve them"
-        )
+        yield _unlisted("the nodes", nodes)
         return
     owners: dict[str, list[str]] = defaultdict(list)
     for check, selected in sorted(watched.items()):
@@ -100,6 +100,10 @@ def _coverage(
     if bare := sorted(node.name for node in nodes.value if node.name not in owners):
         yield warn(f"watched by no check: {spell_names(bare)}")
     yield from _overlap(overlap)
+
+
+def _unlisted(what: str, found: Absent | Unreadable) -> Finding:
+    return unread(what, found.why if isinstance(found, Unreadable) else "the API server does not serve them")
 
 
 def _overlap(owners: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
@@ -134,12 +138,9 @@ def _one(check: NodeHealthCheck, watched: WatchedNodes, templates: Templates) ->
         yield from _assess_template(name, template, templates)
 
 
-def _paused(check: NodeHealthCheck, now: datetime) -> Iterator[Finding]:
-    pause, name = active_pause(check.spec.pause, now), check.metadata.name
-    if pause is not None:
-        until = f" until {pause.until}" if pause.until else ""
-        said = f"nhc/{name} is paused{until} by {pause.by or 'an unknown user'}: {pause.reason}"
-        yield warn(said, f"kubectl mend resume --check {name}")
+def _paused(what: str, pause: Pause, resume: str) -> Finding:
+    until = f" until {pause.until}" if pause.until else ""
+    return warn(f"{what}paused{until} by {pause.by or 'an unknown user'}: {pause.reason}", resume)
 
 
 def _assess_template(name: str, reference: TemplateReference, templates: Templates) -> Iterator[Finding]:
@@ -251,13 +252,7 @@ def _policy(policy: ReadResult[RemediationPolicy], now: datetime) -> Iterator[Fi
             else:
                 yield warn("mode DryRun: nothing is remediated, only reported", act)
             pause = active_pause(found.spec.pause, now)
-            if pause is None:
-                yield ok("not paused")
-            else:
-                until = f" until {pause.until}" if pause.until else ""
-                yield warn(
-                    f"paused{until} by {pause.by or 'an unknown user'}: {pause.reason}", "kubectl mend resume"
-                )
+            yield ok("not paused") if pause is None else _paused("", pause, "kubectl mend resume")
 
 
 OPEN_FOR_LONG: Final = 900.0
@@ -334,15 +329,15 @@ def _taints(remediations: Sequence[AnyRemediation], nodes: ReadResult[list[NodeR
     for node in sorted(nodes.value, key=lambda one: one.name):
         for taint in node.taints:
             if taint.key == well_known.OUT_OF_SERVICE and taint.value != well_known.OUR_TAINT_VALUE:
-                yield warn(_OTHER_WRITER.format(node=node.name, taint=_spell(taint)), _ASK_OWNER)
+                yield warn(
+                    _OTHER_WRITER.format(node=node.name, taint=Taint(taint.key, taint.effect, taint.value)),
+                    _ASK_OWNER,
+                )
 
 
 def _locks(remediations: Sequence[AnyRemediation], locks: ReadResult[list[Lease]]) -> Iterator[Finding]:
     if not isinstance(locks, Present):
-        yield unread(
-            "the locks on nodes",
-            locks.why if isinstance(locks, Unreadable) else "the API server does not serve them",
-        )
+        yield _unlisted("the locks on nodes", locks)
         return
     living = {found.metadata.uid for found in remediations}
     stale = sorted(
@@ -359,10 +354,6 @@ def _locks(remediations: Sequence[AnyRemediation], locks: ReadResult[list[Lease]
         yield ok("no lock on a node was left behind")
 
 
-def _spell(taint: NodeTaintRecord) -> str:
-    return str(Taint(taint.key, taint.effect, taint.value))
-
-
 def is_tainted(node: NodeRecord) -> bool:
     return any(
         taint.key == well_known.OUT_OF_SERVICE and taint.value == well_known.OUR_TAINT_VALUE
@@ -372,9 +363,10 @@ def is_tainted(node: NodeRecord) -> bool:
 
 def is_used(facts: CheckCommandFacts) -> bool:
     """Return whether self-fencing is used: a check has a self-fencing remedy, or agents have Leases."""
-    checks = facts.checks.value if isinstance(facts.checks, Present) else []
+    checks = value_of(facts.checks) or []
     asked = any(is_of_self_fencing(remedy.template) for one in checks for remedy in one.spec.remedies)
-    return asked or (isinstance(facts.agents, Present) and bool(facts.agents.value))
+    agents = value_of(facts.agents)
+    return asked or bool(agents)
 
 
 def assess_fencing(facts: CheckCommandFacts, rows: Sequence[FencingRow]) -> Iterator[Finding]:
@@ -383,7 +375,7 @@ def assess_fencing(facts: CheckCommandFacts, rows: Sequence[FencingRow]) -> Iter
         return
     if not isinstance(facts.nodes, Present):
         return
-    agents = facts.agents.value if isinstance(facts.agents, Present) else []
+    agents = value_of(facts.agents) or []
     yield from _agents(rows)
     yield from _missing(rows)
     yield from _silent(rows)
@@ -408,7 +400,7 @@ def _missing(rows: Sequence[FencingRow]) -> Iterator[Finding]:
     if not bare:
         return
     checks = spell_list(sorted({f"nhc/{row.check}" for row in bare}))
-    said = f"{checks} uses self-fencing for nodes without an agent: {_spell_rows(bare)}"
+    said = f"{checks} uses self-fencing for nodes without an agent: {spell_names([row.node for row in bare])}"
     hint = "install the agent there before they fail; otherwise an operator must power them off"
     yield fail(said, hint) if len(bare) == len(wanted) else warn(said, hint)
 
@@ -484,7 +476,7 @@ def _markers(facts: CheckCommandFacts, agents: Sequence[AgentInfo]) -> Iterator[
     living = {one.metadata.uid for one in facts.remediations.value}
     marked = [one for one in agents if one.marked]
     left = [one for one in marked if one.marker is None or one.marker.remediation_uid not in living]
-    nodes = facts.nodes.value if isinstance(facts.nodes, Present) else []
+    nodes = value_of(facts.nodes) or []
     tainted = {node.name for node in nodes if is_tainted(node)}
     for one in left:
         by_hand = remove_marker_command(one.node, facts.system_namespace)
@@ -495,10 +487,6 @@ def _markers(facts: CheckCommandFacts, agents: Sequence[AgentInfo]) -> Iterator[
         )
     if not left:
         yield ok("no marker was left behind")
-
-
-def _spell_rows(rows: Sequence[FencingRow]) -> str:
-    return spell_names([row.node for row in rows])
 
 
 T = TypeVar("T")
@@ -552,10 +540,7 @@ def _by_the_checker(policy: ReadResult[RemediationPolicy]) -> Iterator[Finding]:
 
     It also detects an API server that has the policies but does not evaluate them.
     """
-    doubted = (
-        find(policy.value.status.conditions, ADMISSION_POLICY_UNPROVEN)
-        if isinstance(policy, Present)
-        else None
-    )
+    known = value_of(policy)
+    doubted = find(known.status.conditions, ADMISSION_POLICY_UNPROVEN) if known is not None else None
     if doubted is not None and doubted.status is not ConditionStatus.FALSE:
         yield fail(f"the checker holds everything: {doubted.message}")
