@@ -16,9 +16,9 @@ from nodemend.api import well_known
 from nodemend.api.agent import AgentReport, Marker, WatchdogReport
 from nodemend.api.meta import written_moment
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
-from nodemend.api.resources import LEASE, SELF_REMEDIATION_TEMPLATE
+from nodemend.api.resources import LEASE, SELF_REMEDIATION_TEMPLATE, Resource
 from nodemend.api.self_remediation import SelfRemediationSpec, SelfRemediationTemplate
-from nodemend.api.upstream_types import Lease
+from nodemend.api.upstream_types import Lease, Node
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.listing import age_of
 from nodemend.cli.text import spell_seconds
@@ -184,6 +184,11 @@ class NodeNamed:
     labels: Mapping[str, str]
 
 
+def node_named(node: Node) -> NodeNamed:
+    metadata = node.metadata
+    return NodeNamed(metadata.name, metadata.uid, node.status.node_info.boot_id, metadata.labels)
+
+
 @dataclass(frozen=True, slots=True)
 class RequestedFencing:
     """The SelfRemediation that the node would get: the check that requests it, and its spec."""
@@ -238,8 +243,12 @@ def wanted_of(
 
 
 def is_of_self_fencing(template: TemplateReference) -> bool:
-    ours = SELF_REMEDIATION_TEMPLATE
-    return template.kind == ours.kind and template.api_version.partition("/")[0] == ours.group
+    return is_of(template, SELF_REMEDIATION_TEMPLATE)
+
+
+def is_of(template: TemplateReference, resource: Resource) -> bool:
+    """Return whether the reference names the resource, in any version."""
+    return (template.kind, template.api_version.partition("/")[0]) == (resource.kind, resource.group)
 
 
 def _spec(found: object) -> SelfRemediationSpec:

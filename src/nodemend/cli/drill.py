@@ -24,9 +24,9 @@ from nodemend.api.well_known import AGENT_NAMESPACE, DRILL
 from nodemend.cli.agents import (
     AgentInfo,
     AgentReadiness,
-    NodeNamed,
     NoRelease,
     evaluate_prospect,
+    node_named,
     read_agent,
     spell_watchdog,
 )
@@ -179,13 +179,12 @@ def check_drill(facts: DrillFacts, *, with_workloads: bool) -> DrillView | Refus
 
 def _report(facts: DrillFacts) -> AgentReport | Refusal:
     """Return the agent's current report. Refuses a node whose agent does not report now."""
-    node, name = facts.node, facts.case.name
+    name = facts.case.name
     probe = f"kubectl mend probe {name}"
     if isinstance(facts.agent, Unreadable):
         return Refusal(f"its agent's Lease cannot be read: {facts.agent.why}.", probe)
-    agent = facts.agent.value if isinstance(facts.agent, Present) else None
-    about = NodeNamed(name, node.metadata.uid, node.status.node_info.boot_id, node.metadata.labels)
-    prospect = evaluate_prospect(about, agent, SelfRemediationSpec(), frozenset())
+    agent = value_of(facts.agent)
+    prospect = evaluate_prospect(node_named(facts.node), agent, SelfRemediationSpec(), frozenset())
     if isinstance(prospect, NoRelease):
         return Refusal(f"{name} would not reset itself: {prospect.why}.", probe)
     if (
@@ -235,7 +234,7 @@ def _refuse_workloads(facts: DrillFacts) -> Refusal | None:
 
 
 def _pods(facts: DrillFacts) -> tuple[str, ...]:
-    found = facts.case.pods.value if isinstance(facts.case.pods, Present) else []
+    found = value_of(facts.case.pods) or []
     return tuple(sorted(f"{one.metadata.namespace}/{one.metadata.name}" for one in found if _must_go(one)))
 
 

@@ -12,6 +12,7 @@ Evaluate the outcome if the node stopped responding now. Pure.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import ClassVar, Final
 
 from nodemend.api.manual_remediation import ManualRemediationTemplate
@@ -21,7 +22,6 @@ from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
 from nodemend.api.quantities import parse_duration
 from nodemend.api.resources import (
     LEASE,
-    MANUAL_REMEDIATION,
     MANUAL_REMEDIATION_TEMPLATE,
     METAL3_REMEDIATION,
     METAL3_REMEDIATION_TEMPLATE,
@@ -36,13 +36,14 @@ from nodemend.cli.agents import (
     AgentInfo,
     AgentReadiness,
     ByTime,
-    NodeNamed,
     NoRelease,
     OnlyNewBoot,
     Prospect,
     evaluate_prospect,
     fewest_peers,
+    is_of,
     is_of_self_fencing,
+    node_named,
     read_agent,
     spell_certificate,
     spell_watchdog,
@@ -52,7 +53,7 @@ from nodemend.cli.cluster import Cluster, must_have
 from nodemend.cli.node_report import PODS, VOLUMES, NodeCase, gather_case, open_remediation
 from nodemend.cli.text import NextStep, align, fold, spell_list, spell_seconds, split_step, step_lines
 from nodemend.protocol.timing import CertificateStanding
-from nodemend.records.live_reads import project
+from nodemend.records.live_reads import project, value_of
 from nodemend.remediation.metal3.host_lookup import NoMachine, host_facts
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 from nodemend.safety.holds import spell_count
@@ -115,7 +116,7 @@ async def _read_named_templates(
         one: await cluster.find(resource, one.name, kind, one.namespace)
         for one in named
         for resource, kind in _OURS.items()
-        if (one.kind, one.api_version.partition("/")[0]) == (resource.kind, resource.group)
+        if is_of(one, resource)
     }
 
 
@@ -245,15 +246,14 @@ def prospect_of(facts: ProbeFacts) -> Prospect | Unreadable:
     """Evaluate self-fencing with the spec of the open remediation, or else of the template in use."""
     if isinstance(facts.agent, Unreadable):
         return facts.agent
-    agent = facts.agent.value if isinstance(facts.agent, Present) else None
-    return evaluate_prospect(_node_named(facts), agent, spec_of(facts), _speaking(facts))
+    return evaluate_prospect(node_named(facts.node), value_of(facts.agent), spec_of(facts), _speaking(facts))
 
 
 def spec_of(facts: ProbeFacts) -> SelfRemediationSpec:
     under_way = open_remediation(facts.case)
     if isinstance(under_way, SelfRemediation):
         return under_way.spec
-    wanted = wanted_of(_node_named(facts), facts.case.checks, facts.templates)
+    wanted = wanted_of(node_named(facts.node), facts.case.checks, facts.templates)
     return wanted.spec if wanted is not None else SelfRemediationSpec()
 
 
@@ -270,10 +270,9 @@ def ways_of(facts: ProbeFacts) -> tuple[ReleasePath, ...]:
 
 
 def _ways(facts: ProbeFacts, number: int, template: TemplateReference) -> Iterator[ReleasePath]:
+    way = partial(ReleasePath, remedy=number, kind=template.kind.removesuffix("Template"))
     if template in facts.absent:
-        yield ReleasePath(
-            remedy=number,
-            kind=template.kind.removesuffix("Template"),
+        yield way(
             evidence="-",
             possible=Possible.NO,
             because=f"its template {template.namespace}/{template.name} does not exist",
@@ -281,49 +280,37 @@ def _ways(facts: ProbeFacts, number: int, template: TemplateReference) -> Iterat
         )
     elif is_of_self_fencing(template):
         yield from _by_itself(facts, number)
-    elif _is(template, METAL3_REMEDIATION_TEMPLATE):
+    elif is_of(template, METAL3_REMEDIATION_TEMPLATE):
         yield _by_power(facts, number)
-    elif _is(template, MANUAL_REMEDIATION_TEMPLATE):
-        yield ReleasePath(
-            remedy=number,
-            kind=MANUAL_REMEDIATION.kind,
+    elif is_of(template, MANUAL_REMEDIATION_TEMPLATE):
+        yield way(
             evidence="E5",
             possible=Possible.YES,
             after="when an operator confirms",
             rests_on="an operator who has verified that it is down",
         )
     else:
-        yield ReleasePath(
-            remedy=number,
-            kind=template.kind.removesuffix("Template"),
-            evidence="-",
-            possible=Possible.UNKNOWN,
-            because="another project's kind: its evidence is unknown",
-        )
-
-
-def _is(template: TemplateReference, resource: Resource) -> bool:
-    return (template.kind, template.api_version.partition("/")[0]) == (resource.kind, resource.group)
+        why = "another project's kind: its evidence is unknown"
+        yield way(evidence="-", possible=Possible.UNKNOWN, because=why)
 
 
 def _by_itself(facts: ProbeFacts, number: int) -> Iterator[ReleasePath]:
+    way = partial(ReleasePath, remedy=number, kind=_SELF_KIND)
     prospect = prospect_of(facts)
     match prospect:
         case Unreadable(why):
             said = f"its agent's Lease cannot be read: {why}"
             for evidence in ("E2", "E4"):
-                yield _of_self(number, evidence, Possible.UNKNOWN, because=said)
+                yield way(evidence=evidence, possible=Possible.UNKNOWN, because=said)
         case NoRelease(why, to_change):
             for evidence in ("E2", "E4"):
-                yield _of_self(number, evidence, Possible.NO, because=why, to_change=to_change)
+                yield way(evidence=evidence, possible=Possible.NO, because=why, to_change=to_change)
         case OnlyNewBoot(why, to_change):
             yield _by_new_boot(facts, number)
-            yield _of_self(number, "E4", Possible.NO, because=why, to_change=to_change)
+            yield way(evidence="E4", possible=Possible.NO, because=why, to_change=to_change)
         case ByTime(seconds):
             yield _by_new_boot(facts, number)
-            yield ReleasePath(
-                remedy=number,
-                kind=_SELF_KIND,
+            yield way(
                 evidence="E4",
                 possible=Possible.YES,
                 after=f"{seconds} s after the marker",
@@ -332,22 +319,9 @@ def _by_itself(facts: ProbeFacts, number: int) -> Iterator[ReleasePath]:
             )
 
 
-def _of_self(
-    number: int, evidence: str, possible: Possible, *, because: str, to_change: str = ""
-) -> ReleasePath:
-    return ReleasePath(
-        remedy=number,
-        kind=_SELF_KIND,
-        evidence=evidence,
-        possible=possible,
-        because=because,
-        to_change=to_change,
-    )
-
-
 def _by_new_boot(facts: ProbeFacts, number: int) -> ReleasePath:
-    report = facts.agent.value.report if isinstance(facts.agent, Present) else None
-    gated = report is not None and report.boot_gate
+    agent = value_of(facts.agent)
+    gated = agent is not None and agent.report is not None and agent.report.boot_gate
     return ReleasePath(
         remedy=number,
         kind=_SELF_KIND,
@@ -370,39 +344,24 @@ def _rests_on(facts: ProbeFacts) -> str:
 
 
 def _by_power(facts: ProbeFacts, number: int) -> ReleasePath:
-    kind = METAL3_REMEDIATION.kind
+    way = partial(ReleasePath, remedy=number, kind=METAL3_REMEDIATION.kind, evidence="E1")
     match facts.case.host:
         case Present(host):
             address = f"{host.metadata.namespace}/{host.metadata.name}"
             against = power_uncertainty(host_facts(host, ""))
             because = "" if against is None else HostPowerUncertain(address, against).explain().sentence
-            return ReleasePath(
-                remedy=number,
-                kind=kind,
-                evidence="E1",
+            return way(
                 possible=Possible.YES if against is None else Possible.NO,
                 after="when its host is observed off" if against is None else "",
                 rests_on=f"BareMetalHost {address} and its BMC",
                 because=because.removesuffix("."),
             )
         case NoMachine(why):
-            return ReleasePath(remedy=number, kind=kind, evidence="E1", possible=Possible.NO, because=why)
+            return way(possible=Possible.NO, because=why)
         case Absent():
-            return ReleasePath(
-                remedy=number, kind=kind, evidence="E1", possible=Possible.NO, because="its host is gone"
-            )
+            return way(possible=Possible.NO, because="its host is gone")
         case Unreadable(why):
-            said = f"its host cannot be read: {why}"
-            return ReleasePath(
-                remedy=number, kind=kind, evidence="E1", possible=Possible.UNKNOWN, because=said
-            )
-
-
-def _node_named(facts: ProbeFacts) -> NodeNamed:
-    node = facts.node
-    return NodeNamed(
-        node.metadata.name, node.metadata.uid, node.status.node_info.boot_id, node.metadata.labels
-    )
+            return way(possible=Possible.UNKNOWN, because=f"its host cannot be read: {why}")
 
 
 def _speaking(facts: ProbeFacts) -> frozenset[str]:
@@ -413,11 +372,8 @@ def _speaking(facts: ProbeFacts) -> frozenset[str]:
     )
 
 
-_SELF_REMEDIATION: Final = "SelfRemediation"
-
-
 def probe_view(facts: ProbeFacts) -> ProbeView:
-    ways, prospect, agent = ways_of(facts), prospect_of(facts), _readable_agent(facts)
+    ways, prospect, agent = ways_of(facts), prospect_of(facts), value_of(facts.agent)
     resets = isinstance(prospect, ByTime | OnlyNewBoot)
     step = split_step(_next_step(facts, ways, prospect))
     return ProbeView(
@@ -433,10 +389,6 @@ def probe_view(facts: ProbeFacts) -> ProbeView:
         advice=step.advice,
         next_step=step.command,
     )
-
-
-def _readable_agent(facts: ProbeFacts) -> AgentInfo | None:
-    return facts.agent.value if isinstance(facts.agent, Present) else None
 
 
 def _headline(facts: ProbeFacts, ways: tuple[ReleasePath, ...]) -> str:
@@ -473,7 +425,7 @@ def _steps(
     first = check.spec.remedies[0].template
     kind, of = first.kind.removesuffix("Template"), len(check.spec.remedies)
     yield f"{name} requests {kind} (remedy 1 of {of}) once Ready=Unknown has lasted {spell_seconds(patience)}"
-    if kind != _SELF_REMEDIATION or not isinstance(facts.agent, Present) or facts.agent.value.report is None:
+    if kind != _SELF_KIND or not isinstance(facts.agent, Present) or facts.agent.value.report is None:
         return
     report = facts.agent.value.report
     if isinstance(prospect, ByTime | OnlyNewBoot):
@@ -516,7 +468,7 @@ def _peer(name: str, found: ReadResult[AgentInfo]) -> PeerRow:
 
 
 def _needed(facts: ProbeFacts) -> Iterator[str]:
-    agent = _readable_agent(facts)
+    agent = value_of(facts.agent)
     lists = agent.report.peers if agent is not None and agent.report is not None else ()
     for names in lists:
         if not names:
@@ -534,7 +486,7 @@ def _notes(facts: ProbeFacts, ways: tuple[ReleasePath, ...]) -> Iterator[str]:
     name = facts.case.name
     if open_remediation(facts.case) is not None:
         yield f"It is under remediation already: kubectl mend tree {name}"
-    agent = _readable_agent(facts)
+    agent = value_of(facts.agent)
     if agent is not None and agent.state is AgentReadiness.SILENT:
         ago = "" if agent.renewed_ago is None else f" for {spell_seconds(agent.renewed_ago)}"
         yield f"Its agent has been silent{ago}: this is its last report."
@@ -547,7 +499,7 @@ def _notes(facts: ProbeFacts, ways: tuple[ReleasePath, ...]) -> Iterator[str]:
         )
     if agent is not None and agent.has_begun:
         yield _certificate(agent)
-    if any(way.kind == _SELF_REMEDIATION and not way.remedy for way in ways):
+    if any(way.kind == _SELF_KIND and not way.remedy for way in ways):
         yield "No check requests its SelfRemediation; this assumes a template that accepts no weakness."
     if any(isinstance(found, Unreadable) for found in facts.templates.values()):
         yield "Its template cannot be read; this assumes one that accepts no weakness."
@@ -570,9 +522,9 @@ def _next_step(facts: ProbeFacts, ways: tuple[ReleasePath, ...], prospect: Prosp
         return "kubectl mend check"
     if not any(way.remedy for way in ways):
         return "write a NodeHealthCheck that selects it, if it should be watched"
-    if isinstance(prospect, OnlyNewBoot | NoRelease) and any(way.kind == _SELF_REMEDIATION for way in ways):
+    if isinstance(prospect, OnlyNewBoot | NoRelease) and any(way.kind == _SELF_KIND for way in ways):
         return prospect.to_change[:1].lower() + prospect.to_change[1:].removesuffix(".")
-    agent = _readable_agent(facts)
+    agent = value_of(facts.agent)
     if agent is not None and agent.state is AgentReadiness.SILENT:
         where = f"-n {AGENT_NAMESPACE} --field-selector spec.nodeName={facts.case.name}"
         return f"check its agent: kubectl get pods {where}"
