@@ -231,34 +231,23 @@ def explain_leaderless(system_namespace: str) -> str:
 
 def _explain_open(left: StillOpen, system_namespace: str) -> LeftoverExplanation:
     found = left.remediation
-    node = node_of(found)
-    what = f"{title(found)} (node {node}) has not ended"
+    node, ours = node_of(found), well_known.SAFE_END in found.metadata.finalizers
     theirs = sorted(set(found.metadata.finalizers) - {well_known.SAFE_END})
     if left.refused:
-        return LeftoverExplanation(
-            what=what,
-            because=f"it could not be deleted: {left.refused}",
-            next_step=f"kubectl mend stop {node}, as a user who may delete it; {_AGAIN}",
-        )
-    if left.leader.absent and well_known.SAFE_END in found.metadata.finalizers:
-        return LeftoverExplanation(
-            what=what, because=left.leader.sentence, next_step=explain_leaderless(system_namespace)
-        )
-    if theirs and well_known.SAFE_END not in found.metadata.finalizers:
-        return LeftoverExplanation(
-            what=what,
-            because=f"Nodemend's part is done; it waits for {spell_list(theirs)}, set by another controller",
-            next_step="ask the owner of that finalizer",
-        )
-    if left.anew:
-        return LeftoverExplanation(
-            what=what,
-            because=f"it was created after the winding down had begun ({_asked_by(found)})",
-            next_step=f"remove Nodemend's templates from that health check, or delete it; {_AGAIN}",
-        )
-    return LeftoverExplanation(
-        what=what, because=waits_for(found), next_step=f"kubectl mend explain {node}; {_AGAIN} --wait 1h"
-    )
+        because = f"it could not be deleted: {left.refused}"
+        next_step = f"kubectl mend stop {node}, as a user who may delete it; {_AGAIN}"
+    elif left.leader.absent and ours:
+        because, next_step = left.leader.sentence, explain_leaderless(system_namespace)
+    elif theirs and not ours:
+        because = f"Nodemend's part is done; it waits for {spell_list(theirs)}, set by another controller"
+        next_step = "ask the owner of that finalizer"
+    elif left.anew:
+        because = f"it was created after the winding down had begun ({_asked_by(found)})"
+        next_step = f"remove Nodemend's templates from that health check, or delete it; {_AGAIN}"
+    else:
+        because, next_step = waits_for(found), f"kubectl mend explain {node}; {_AGAIN} --wait 1h"
+    what = f"{title(found)} (node {node}) has not ended"
+    return LeftoverExplanation(what=what, because=because, next_step=next_step)
 
 
 def _asked_by(remediation: AnyRemediation) -> str:
@@ -276,28 +265,21 @@ def _asked_by(remediation: AnyRemediation) -> str:
 def _held(left: PowerOffRequestOnHost, system_namespace: str) -> LeftoverExplanation:
     metadata = left.host.metadata
     power = {True: "on", False: "off", None: "power unknown"}[left.host.status.powered_on]
-    host = f"host {metadata.namespace}/{metadata.name} ({power})"
-    if left.holder is not None:
-        return LeftoverExplanation(
-            what=f"{host} is still held off by {title(left.holder)}",
-            because=waits_for(left.holder),
-            next_step=f"let it end: kubectl mend explain {node_of(left.holder)}",
-        )
+    host = f"host {metadata.namespace}/{metadata.name} ({power}) is still held off"
     uid = left.key.removeprefix(well_known.POWER_OFF_REQUEST_PREFIX)
     by_hand = f"kubectl annotate baremetalhost {metadata.name} -n {metadata.namespace} {left.key}-"
-    what = f"{host} is still held off by a remediation that is gone ({uid})"
-    if left.tainted:
-        return LeftoverExplanation(
-            what=what,
-            because=f"Nodemend's taint is on {spell_list(left.tainted)}; hosts must stay off while it is set",
-            next_step=f"handle the taint first; then: {by_hand}",
-        )
-    restart = f"kubectl rollout restart deployment nodemend-remediator -n {system_namespace}"
-    return LeftoverExplanation(
-        what=what,
-        because="no remediator released it; one that serves power cycles does when it becomes the leader",
-        next_step=f"{restart}; or by hand: {by_hand}",
-    )
+    what = f"{host} by a remediation that is gone ({uid})"
+    if left.holder is not None:
+        what, because = f"{host} by {title(left.holder)}", waits_for(left.holder)
+        next_step = f"let it end: kubectl mend explain {node_of(left.holder)}"
+    elif left.tainted:
+        because = f"Nodemend's taint is on {spell_list(left.tainted)}; hosts must stay off while it is set"
+        next_step = f"handle the taint first; then: {by_hand}"
+    else:
+        because = "no remediator released it; one that serves power cycles does when it becomes the leader"
+        restart = f"kubectl rollout restart deployment nodemend-remediator -n {system_namespace}"
+        next_step = f"{restart}; or by hand: {by_hand}"
+    return LeftoverExplanation(what=what, because=because, next_step=next_step)
 
 
 def _not_back(host: str, node: str, *, wanted: bool) -> LeftoverExplanation:
@@ -311,48 +293,35 @@ def _not_back(host: str, node: str, *, wanted: bool) -> LeftoverExplanation:
 
 
 def _tainted(node: str, holder: AnyRemediation | None) -> LeftoverExplanation:
-    off = (
-        f"kubectl taint node {node} "
-        f"{well_known.OUT_OF_SERVICE}={well_known.OUR_TAINT_VALUE}:{well_known.NO_EXECUTE}-"
-    )
-    what = f"node {node} has Nodemend's out-of-service taint"
     if holder is not None:
-        return LeftoverExplanation(
-            what=what,
-            because=f"{title(holder)} removes it when the node's workloads are gone: {waits_for(holder)}",
-            next_step=f"let it end: kubectl mend explain {node}",
-        )
-    return LeftoverExplanation(
-        what=what,
-        because="no remediation is left that would remove it",
-        next_step=f"make sure that the node is down or rebooted, then: {off}",
-    )
+        because = f"{title(holder)} removes it when the node's workloads are gone: {waits_for(holder)}"
+        next_step = f"let it end: kubectl mend explain {node}"
+    else:
+        because = "no remediation is left that would remove it"
+        taint = f"{well_known.OUT_OF_SERVICE}={well_known.OUR_TAINT_VALUE}:{well_known.NO_EXECUTE}"
+        off = f"kubectl taint node {node} {taint}-"
+        next_step = f"make sure that the node is down or rebooted, then: {off}"
+    what = f"node {node} has Nodemend's out-of-service taint"
+    return LeftoverExplanation(what=what, because=because, next_step=next_step)
 
 
 def _marked(left: MarkerOnLease, system_namespace: str) -> LeftoverExplanation:
     lease = f"lease {left.node} in {well_known.AGENT_NAMESPACE}"
-    what = f"{lease} has the marker that ends the boot of node {left.node} and blocks later boots"
     by_hand = remove_marker_command(left.node, system_namespace)
     if left.holder is not None:
-        return LeftoverExplanation(
-            what=what,
-            because=f"{title(left.holder)} removes it when it ends: {waits_for(left.holder)}",
-            next_step=f"let it end: kubectl mend explain {left.node}",
-        )
-    if left.tainted:
-        return LeftoverExplanation(
-            what=what,
-            because=f"Nodemend's taint is on {left.node}; its kubelet must not start before that is removed",
-            next_step=f"handle the taint first; then: {by_hand}",
-        )
-    if left.problem:
-        return LeftoverExplanation(what=what, because=left.problem, next_step=by_hand)
-    logs = f"kubectl logs -n {system_namespace} deploy/nodemend-remediator"
-    return LeftoverExplanation(
-        what=what,
-        because="its remediation is gone, and no remediator removed it; one with --self-fencing on does",
-        next_step=f"find out why it does not: {logs}; or by hand: {by_hand}",
-    )
+        because = f"{title(left.holder)} removes it when it ends: {waits_for(left.holder)}"
+        next_step = f"let it end: kubectl mend explain {left.node}"
+    elif left.tainted:
+        because = f"Nodemend's taint is on {left.node}; its kubelet must not start before that is removed"
+        next_step = f"handle the taint first; then: {by_hand}"
+    elif left.problem:
+        because, next_step = left.problem, by_hand
+    else:
+        because = "its remediation is gone, and no remediator removed it; one with --self-fencing on does"
+        logs = f"kubectl logs -n {system_namespace} deploy/nodemend-remediator"
+        next_step = f"find out why it does not: {logs}; or by hand: {by_hand}"
+    what = f"{lease} has the marker that ends the boot of node {left.node} and blocks later boots"
+    return LeftoverExplanation(what=what, because=because, next_step=next_step)
 
 
 _LEADER = "leader"
