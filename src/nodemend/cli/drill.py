@@ -424,12 +424,19 @@ def render_drilled(view: DrilledView, width: int) -> Iterator[str]:
 
 def _said(view: DrilledView) -> Iterator[str]:
     drill, back = view.drill, spell_seconds(view.back_after_seconds)
+    after = view.reset_after_seconds or 0.0
+    timed, safe = (
+        f"{drill.node}: its watchdog reset it {after:.1f} s after the last ping",
+        drill.safe_time_seconds,
+    )
     match view.outcome:
         case Outcome.WITHIN:
-            yield f"{_timed(view)}, within W ({drill.effective_seconds:g} s)."
-            yield from _against_safe_time(view)
+            yield f"{timed}, within W ({drill.effective_seconds:g} s)."
+            if safe is not None:
+                over = f"{view.over_after:.1f} s after the marker"
+                yield f"Its boot was over at most {over}; T_safe is {safe} s."
         case Outcome.LATE:
-            yield f"{_timed(view)}, LATER than W ({drill.effective_seconds:g} s)."
+            yield f"{timed}, LATER than W ({drill.effective_seconds:g} s)."
             yield "Nothing may be released there by time until W in its settings is corrected."
         case Outcome.NOT_BY_WATCHDOG:
             said = "was rebooted by its feeder, not by its watchdog, so the watchdog was not timed."
@@ -438,17 +445,6 @@ def _said(view: DrilledView) -> Iterator[str]:
             yield f"{drill.node} booted again, without a record on its disk: its watchdog was not timed."
     yield f"It reported its new boot {back} after the marker, and is back in service."
     yield from _next(view)
-
-
-def _timed(view: DrilledView) -> str:
-    after = view.reset_after_seconds or 0.0
-    return f"{view.drill.node}: its watchdog reset it {after:.1f} s after the last ping"
-
-
-def _against_safe_time(view: DrilledView) -> Iterator[str]:
-    safe = view.drill.safe_time_seconds
-    if safe is not None:
-        yield f"Its boot was over at most {view.over_after:.1f} s after the marker; T_safe is {safe} s."
 
 
 def _next(view: DrilledView) -> Iterator[str]:
