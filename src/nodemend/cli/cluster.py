@@ -16,8 +16,10 @@ from typing import Final, TypeVar, assert_never
 
 from nodemend.api.meta import Wire, parse_time
 from nodemend.api.node_health_check import NodeHealthCheck
-from nodemend.api.resources import LEASE, NODE_HEALTH_CHECK, POD, Resource
+from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.api.resources import LEASE, NODE_HEALTH_CHECK, POD, REMEDIATION_POLICY, Resource
 from nodemend.api.upstream_types import Lease
+from nodemend.api.well_known import POLICY_NAME
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.text import spell_seconds
 from nodemend.kube.client import ApiClient, list_all
@@ -181,6 +183,9 @@ class Cluster:
         if isinstance(found, Absent):
             raise not_installed()
         return found
+
+    async def policy(self) -> ReadResult[RemediationPolicy]:
+        return await self.find(REMEDIATION_POLICY, POLICY_NAME, RemediationPolicy)
 
     async def write(self, request: Request, kind: type[T], *, dry_run: bool = False) -> T | Refused | None:
         """Send a write and return the stored object, or Refused.
@@ -406,15 +411,12 @@ class LeaseReading:
 async def read_leaders(cluster: Cluster) -> tuple[LeaderView, ...]:
     """Read the Leases once, and again after a pause if a leader seems silent."""
     first = [await _see(cluster, component) for component in COMPONENTS]
-    views = tuple(evaluate_leader(component, seen) for component, seen in zip(COMPONENTS, first, strict=True))
+    views = tuple(map(evaluate_leader, COMPONENTS, first))
     if all(view.state is not LeaderState.SILENT for view in views):
         return views
     await cluster.runtime.sleep(_REREAD_AFTER)
     second = [await _see(cluster, component) for component in COMPONENTS]
-    return tuple(
-        evaluate_leader(component, later, earlier)
-        for component, earlier, later in zip(COMPONENTS, first, second, strict=True)
-    )
+    return tuple(map(evaluate_leader, COMPONENTS, second, first))
 
 
 def evaluate_leader(component: str, seen: LeaseReading, earlier: LeaseReading | None = None) -> LeaderView:

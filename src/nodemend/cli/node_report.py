@@ -13,7 +13,7 @@ from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.metal3_remediation import Metal3Remediation
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationOrder, RemediationPolicy
-from nodemend.api.resources import LEASE, NODE, POD, REMEDIATION_ORDER, REMEDIATION_POLICY, VOLUME_ATTACHMENT
+from nodemend.api.resources import LEASE, NODE, POD, REMEDIATION_ORDER, VOLUME_ATTACHMENT
 from nodemend.api.self_remediation import SelfRemediation
 from nodemend.api.upstream_types import BareMetalHost, Lease, Node, Pod, VolumeAttachment
 from nodemend.cli.cluster import Cluster, unread_of
@@ -135,7 +135,7 @@ async def gather_case(cluster: Cluster, name: str) -> NodeCase:
         agent=await cluster.find(LEASE, name, Lease, well_known.AGENT_NAMESPACE),
         lock=await read_lock(cluster.reader, cluster.system_namespace, _uid(known, asked)),
         all_checks=await cluster.health_checks(),
-        policy=await cluster.find(REMEDIATION_POLICY, well_known.POLICY_NAME, RemediationPolicy),
+        policy=await cluster.policy(),
         order=await cluster.find(REMEDIATION_ORDER, name, RemediationOrder),
         manual=mine.manual,
         power=mine.power,

@@ -13,7 +13,6 @@ from nodemend.api import well_known
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.meta import ObjectMeta, Pause, written_moment
 from nodemend.api.node_health_check import NodeHealthCheck
-from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.resources import NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
 from nodemend.api.self_remediation import SelfRemediation
 from nodemend.cli.cluster import MANAGER, MOST_TRIES, Cluster, must_have, not_installed
@@ -111,7 +110,7 @@ async def _holder(cluster: Cluster, check: str) -> _Holder | None:
             await cluster.find(NODE_HEALTH_CHECK, check, NodeHealthCheck), f"NodeHealthCheck {check}"
         )
         return _Holder(NODE_HEALTH_CHECK, found.metadata, found.spec.pause)
-    match await cluster.find(REMEDIATION_POLICY, well_known.POLICY_NAME, RemediationPolicy):
+    match await cluster.policy():
         case Present(policy):
             return _Holder(REMEDIATION_POLICY, policy.metadata, policy.spec.pause)
         case Absent():

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, TextIO
 import click
 
 from nodemend import __version__
-from nodemend.api import well_known
 from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.main import COMPLETE_VARIABLE
 from nodemend.cli.options import (
@@ -201,13 +200,11 @@ def code_of(view: StatusView) -> ExitCode:
 
 
 async def gather(cluster: Cluster) -> StatusView:
-    from nodemend.api.remediation_policy import RemediationPolicy
-    from nodemend.api.resources import REMEDIATION_POLICY
     from nodemend.cli.cluster import read_leaders
     from nodemend.cli.listing import list_machines, list_remediations
     from nodemend.cli.status.view import status_view
 
-    policy = await cluster.find(REMEDIATION_POLICY, well_known.POLICY_NAME, RemediationPolicy)
+    policy = await cluster.policy()
     leaders = await read_leaders(cluster)
     checks = await cluster.health_checks()
     remediations = await list_remediations(cluster)

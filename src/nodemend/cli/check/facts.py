@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from nodemend.api import well_known
 from nodemend.api.admission_policy import AdmissionBinding, AdmissionPolicy
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
 from nodemend.api.remediation_policy import RemediationPolicy
@@ -120,7 +119,7 @@ async def gather(cluster: Cluster) -> CheckCommandFacts:
         ),
         caller=await _read_caller(cluster),
         leaders=await read_leaders(cluster),
-        policy=await cluster.find(REMEDIATION_POLICY, well_known.POLICY_NAME, RemediationPolicy),
+        policy=await cluster.policy(),
         checks=checks,
         templates=await _templates(cluster, checks.value if isinstance(checks, Present) else []),
         nodes=project(await cluster.all(NODE, NodeWire), _records),

@@ -100,7 +100,7 @@ async def gather_node(cluster: Cluster, name: str) -> ExplainFacts:
     wires = must_have(await cluster.all(NODE, NodeWire), "list of nodes")
     checks = must_have(await cluster.health_checks(), "list of health checks")
     remediations = must_have(await cluster.all(MANUAL_REMEDIATION, ManualRemediation), "list of remediations")
-    policy = await cluster.find(REMEDIATION_POLICY, well_known.POLICY_NAME, RemediationPolicy)
+    policy = await cluster.policy()
     policies = [] if isinstance(policy, Absent) else [must_have(policy, "RemediationPolicy")]
     view = NodeView(
         nodes=as_cache(nodes, wires),

@@ -115,7 +115,7 @@ def parse_machine(target: str, namespace: str) -> MachineName | None:
 async def gather_machine(cluster: Cluster, asked: MachineName) -> tuple[MachineSnapshot, MachineRecord]:
     """Read everything that the checker would read, except other clusters. Writes nothing."""
     # Read one object first: its response sets the API server's clock.
-    policy = await cluster.find(REMEDIATION_POLICY, well_known.POLICY_NAME, RemediationPolicy)
+    policy = await cluster.policy()
     policies = [] if isinstance(policy, Absent) else [must_have(policy, "RemediationPolicy")]
     nodes = must_have(await cluster.all(NODE, NodeWire), "list of nodes")
     checks = must_have(await cluster.health_checks(), "list of health checks")

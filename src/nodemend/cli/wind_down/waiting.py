@@ -6,11 +6,8 @@ from datetime import datetime
 from math import inf
 from typing import Final
 
-from nodemend.api import well_known
 from nodemend.api.meta import Pause
 from nodemend.api.metal3_remediation import Metal3Remediation
-from nodemend.api.remediation_policy import RemediationPolicy
-from nodemend.api.resources import REMEDIATION_POLICY
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.listing import node_of
@@ -121,8 +118,7 @@ class WindDown:
 
         Empty if there is no policy.
         """
-        found = await self._cluster.find(REMEDIATION_POLICY, well_known.POLICY_NAME, RemediationPolicy)
-        if isinstance(found, Absent):
+        if isinstance(await self._cluster.policy(), Absent):
             return ""
         pause = Pause(reason=REASON, by=await self._cluster.caller())
         change = await set_pause(self._cluster, pause, keep=True, dry_run=False)
