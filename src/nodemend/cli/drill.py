@@ -264,7 +264,6 @@ def _view(facts: DrillFacts, report: AgentReport) -> DrillView:
 POLL_INTERVAL: Final = 1.0
 BEGUN_WITHIN: Final = 60.0
 """Seconds within which the remediator starts the remediation, unless it is held."""
-_PASSES: Final = frozenset({ExitCode.NO_ANSWER, ExitCode.TIMED_OUT})
 
 
 async def prepare(cluster: Cluster, node: str, *, with_workloads: bool) -> DrillView:
@@ -305,7 +304,7 @@ class DrillRun:
             try:
                 drilled = await self._turn(made, seen)
             except CommandFailure as failure:
-                if failure.code not in _PASSES:
+                if not failure.may_pass:
                     raise
             else:
                 if drilled is not None:
@@ -424,11 +423,8 @@ def render_drilled(view: DrilledView, width: int) -> Iterator[str]:
 
 def _said(view: DrilledView) -> Iterator[str]:
     drill, back = view.drill, spell_seconds(view.back_after_seconds)
-    after = view.reset_after_seconds or 0.0
-    timed, safe = (
-        f"{drill.node}: its watchdog reset it {after:.1f} s after the last ping",
-        drill.safe_time_seconds,
-    )
+    after, safe = view.reset_after_seconds or 0.0, drill.safe_time_seconds
+    timed = f"{drill.node}: its watchdog reset it {after:.1f} s after the last ping"
     match view.outcome:
         case Outcome.WITHIN:
             yield f"{timed}, within W ({drill.effective_seconds:g} s)."

@@ -32,3 +32,8 @@ class CommandFailure(Exception):  # noqa: N818 - the end of a command, not an er
         self.code = code
         self.message = message
         self.next_step = next_step
+
+    @property
+    def may_pass(self) -> bool:
+        """True if the cluster may answer again later. A refusal is permanent."""
+        return self.code in (ExitCode.NO_ANSWER, ExitCode.TIMED_OUT)

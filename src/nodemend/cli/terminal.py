@@ -46,8 +46,6 @@ V = TypeVar("V")
 
 POLL_INTERVAL: Final = 2.0
 """Seconds from the end of one read to the start of the next."""
-_PASSES: Final = frozenset({ExitCode.NO_ANSWER, ExitCode.TIMED_OUT})
-"""Failures that do not end a watch: a cluster may answer again later, but a refusal is permanent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ async def _observe_again(
     try:
         view = await read(cluster)
     except CommandFailure as failure:
-        if failure.code not in _PASSES:
+        if not failure.may_pass:
             raise
         return Observation(before.view, before.at, news=not before.failure, failure=failure.message)
     news = bool(before.failure) or lasting(view) != lasting(before.view)

@@ -9,7 +9,7 @@ from typing import Final
 from nodemend.api.meta import Pause
 from nodemend.api.metal3_remediation import Metal3Remediation
 from nodemend.cli.cluster import Cluster
-from nodemend.cli.exit_codes import CommandFailure, ExitCode
+from nodemend.cli.exit_codes import CommandFailure
 from nodemend.cli.listing import node_of
 from nodemend.cli.pause import set_pause
 from nodemend.cli.stop import NotStopped, stop
@@ -33,7 +33,6 @@ LED_WITHIN: Final = 60.0
 """Seconds within which another remediator becomes leader after the previous one stopped renewing."""
 SWEPT_WITHIN: Final = 90.0
 """Seconds within which a remediator removes the leftovers of deleted remediations; it sweeps every minute."""
-_PASSES: Final = frozenset({ExitCode.NO_ANSWER, ExitCode.TIMED_OUT})
 _SILENCE: Final = "silence"
 
 
@@ -105,7 +104,7 @@ class WindDown:
             try:
                 left = await self._turn(begun, patience)
             except CommandFailure as failure:
-                if failure.code not in _PASSES or clock.monotonic() >= patience.deadline:
+                if not failure.may_pass or clock.monotonic() >= patience.deadline:
                     raise
                 self._tell_news({_SILENCE: failure.message})
             else:
