@@ -7,7 +7,7 @@ Pure: protocol.timing and safety.time_proof contain the rules.
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -111,30 +111,25 @@ class AgentInfo:
 
 
 def read_agent(lease: Lease, now: datetime) -> AgentInfo:
-    news = read_lease(lease)
-    node, ago = lease.metadata.name, age_of(lease.spec.renew_time, now)
-    marked = well_known.MARKER in lease.metadata.annotations
-    proposed = well_known.PEER_PROPOSAL in lease.metadata.annotations
+    news, annotations = read_lease(lease), lease.metadata.annotations
+    agent = AgentInfo(
+        node=lease.metadata.name,
+        marked=well_known.MARKER in annotations,
+        proposed=well_known.PEER_PROPOSAL in annotations,
+        renewed_ago=age_of(lease.spec.renew_time, now),
+    )
     if not isinstance(news, LeaseFound):
-        return AgentInfo(node=node, marked=marked, proposed=proposed, problem=news.why, renewed_ago=ago)
-    found = news.lease
-    report = found.report if isinstance(found.report, AgentReport) else None
-    problem = found.report.why if isinstance(found.report, UnreadableReport) else "it has reported nothing"
-    return AgentInfo(
-        node=node,
-        report=report,
-        marker=found.marker,
-        marked=marked,
-        proposed=proposed,
-        problem="" if report is not None else problem,
-        renewed_ago=ago,
-        certificate_left=_left(report, now),
+        return replace(agent, problem=news.why)
+    agent, report = replace(agent, marker=news.lease.marker), news.lease.report
+    if isinstance(report, AgentReport):
+        return replace(agent, report=report, certificate_left=_left(report, now))
+    return replace(
+        agent, problem=report.why if isinstance(report, UnreadableReport) else "it has reported nothing"
     )
 
 
-def _left(report: AgentReport | None, now: datetime) -> float | None:
-    reported = report.certificate if report is not None else None
-    ends = written_moment(reported.ends) if reported is not None else None
+def _left(report: AgentReport, now: datetime) -> float | None:
+    ends = written_moment(report.certificate.ends) if report.certificate is not None else None
     return None if ends is None else (ends - now).total_seconds()
 
 

@@ -7,6 +7,7 @@ Entries from the status of a remediation, as drafts. Pure.
 
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 
 from nodemend.api import condition_types, well_known
 from nodemend.api.manual_remediation import ManualRemediation
@@ -108,16 +109,14 @@ def _signs_of_life(remediation: AnyRemediation) -> Iterator[MomentDraft]:
 
 def _turn(remediation: AnyRemediation, condition: Condition, at: datetime) -> MomentDraft | None:
     """Return the draft of a condition that became true or failed, otherwise None."""
-    status, source = remediation.status, f"condition {condition.type}"
+    status, turn = remediation.status, partial(MomentDraft, at=at, sources=(f"condition {condition.type}",))
     evidence, lane = status.evidence, Lane.REMEDIATION
     because = f"{evidence.by}: {evidence.reason}." if evidence is not None else ""
     match condition.type, condition.status:
         case condition_types.FENCED, "True" if evidence is not None:
-            return MomentDraft(
-                at=at,
+            return turn(
                 lane=lane,
                 what=f"{evidence.class_}: {because}",
-                sources=(source,),
                 key="evidence",
                 mark=Emphasis.EVIDENCE,
                 evidence=evidence.class_,
@@ -125,31 +124,25 @@ def _turn(remediation: AnyRemediation, condition: Condition, at: datetime) -> Mo
                 begins=_after_evidence(remediation),
             )
         case condition_types.WORKLOAD_RELEASED, "True":
-            return MomentDraft(
-                at=at,
+            return turn(
                 lane=Lane.WORKLOADS,
                 what="All pods and volumes that must leave the node have left.",
-                sources=(source,),
                 key="gone",
                 evidence=evidence.class_ if evidence is not None else "",
                 because=because,
                 begins=((Lane.WORKLOADS, states.ELSEWHERE), (lane, states.RECOVER)),
             )
         case condition_types.SUCCEEDED, "True":
-            return MomentDraft(
-                at=at,
+            return turn(
                 lane=lane,
                 what=status.message or "It has succeeded.",
-                sources=(source,),
                 key="succeeded",
                 begins=((lane, OVER), (Lane.HOST, OVER)),
             )
         case condition_types.SUCCEEDED, "False":
-            return MomentDraft(
-                at=at,
+            return turn(
                 lane=lane,
                 what=status.message or "It has failed.",
-                sources=(source,),
                 key="failed",
                 mark=Emphasis.PROBLEM,
                 begins=((lane, states.FAILED),),
