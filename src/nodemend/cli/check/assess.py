@@ -17,7 +17,7 @@ from nodemend.api.remediation_policy import ADMISSION_POLICY_UNPROVEN, Mode, Rem
 from nodemend.api.resources import OUR_GROUP
 from nodemend.api.upstream_types import Lease
 from nodemend.cli.agents import AgentInfo, AgentReadiness, is_of_self_fencing, remove_marker_command
-from nodemend.cli.check.facts import CallerFacts, CheckCommandFacts, ClusterFacts, Templates
+from nodemend.cli.check.facts import CheckCommandFacts, Templates
 from nodemend.cli.check.view import (
     GROUP,
     CheckView,
@@ -174,8 +174,8 @@ def assess(facts: CheckCommandFacts) -> CheckView:
     of_fencing = (Group(name=GROUP, findings=tuple(assess_fencing(facts, rows))),) if looked_at else ()
     return check_view(
         (
-            Group(name="cluster", findings=(*_cluster(facts.cluster), *assess_policies(facts))),
-            Group(name="rights", findings=tuple(_assess_caller(facts.caller))),
+            Group(name="cluster", findings=(*_cluster(facts), *assess_policies(facts))),
+            Group(name="rights", findings=tuple(_assess_caller(facts))),
             Group(name="controllers", findings=tuple(_leaders(facts.leaders, facts.system_namespace))),
             Group(name="policy", findings=tuple(_policy(facts.policy, facts.now))),
             Group(name="checks", findings=tuple(assess_checks(facts))),
@@ -186,7 +186,7 @@ def assess(facts: CheckCommandFacts) -> CheckView:
     )
 
 
-def _cluster(facts: ClusterFacts) -> Iterator[Finding]:
+def _cluster(facts: CheckCommandFacts) -> Iterator[Finding]:
     version = facts.server.git_version.removeprefix("v") or "of an unknown version"
     oldest = ".".join(str(number) for number in OLDEST_SERVER)
     said = f"server {version}; need {oldest} or newer"
@@ -208,13 +208,13 @@ def _served(served: ReadResult[frozenset[str]]) -> Finding:
             return ok(f"all {len(ours)} kinds of {group} are served")
 
 
-def _assess_caller(caller: CallerFacts) -> Iterator[Finding]:
-    may = [ability for ability, allowed in caller.abilities.items() if allowed]
-    may_not = [ability for ability, allowed in caller.abilities.items() if not allowed]
+def _assess_caller(facts: CheckCommandFacts) -> Iterator[Finding]:
+    may = [ability for ability, allowed in facts.abilities.items() if allowed]
+    may_not = [ability for ability, allowed in facts.abilities.items() if not allowed]
     said = [f"you may {spell_list(may)}"] if may else []
     said += [f"you may not {spell_list(may_not, 'or')}"] if may_not else []
-    text = f"{caller.name}: {'; '.join(said)}"
-    if caller.abilities["view"]:
+    text = f"{facts.caller}: {'; '.join(said)}"
+    if facts.abilities["view"]:
         yield ok(text)
     else:
         yield warn(text, "the ClusterRole nodemend-viewer allows what the commands need to see")
@@ -257,17 +257,11 @@ def _policy(policy: ReadResult[RemediationPolicy], now: datetime) -> Iterator[Fi
 
 OPEN_FOR_LONG: Final = 900.0
 """Seconds; equal to the threshold of the alert on remediations that are held for too long."""
-
-
 _LOCK: Final = lock_name("")
-
-
 _OTHER_WRITER: Final = (
     "{node} has the taint {taint}, which Nodemend did not set: another writer releases its workloads, and "
     "Nodemend neither adds its own taint nor removes this one"
 )
-
-
 _ASK_OWNER: Final = (
     "find out who set it (medik8s, Cluster API's metal3 provider, Rook, a user); let only one of them heal"
     " nodes"
@@ -502,7 +496,7 @@ def assess_policies(facts: CheckCommandFacts) -> Iterator[Finding]:
 
     Such a policy refuses nothing, or the wrong requests.
     """
-    policies, bindings = facts.cluster.policies, facts.cluster.bindings
+    policies, bindings = facts.policies, facts.bindings
     for what, found in (("they", policies), ("their bindings", bindings)):
         if not isinstance(found, Present):
             why = found.why if isinstance(found, Unreadable) else "the API server does not know their kind"
@@ -524,7 +518,7 @@ def assess_policies(facts: CheckCommandFacts) -> Iterator[Finding]:
 
 def _expected(facts: CheckCommandFacts) -> Sequence[str]:
     """Return the required policies, plus every other policy of Nodemend that is installed."""
-    there = facts.cluster.policies.value.keys() if isinstance(facts.cluster.policies, Present) else set()
+    there = facts.policies.value.keys() if isinstance(facts.policies, Present) else set()
     fencing = OF_SELF_FENCING if is_used(facts) else ()
     return sorted({*ALWAYS, *fencing, *(there & SHIPPED.keys())})
 

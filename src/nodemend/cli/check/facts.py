@@ -52,26 +52,16 @@ Templates = Mapping[TemplateReference, ReadResult[object] | NotServed]
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterFacts:
+class CheckCommandFacts:
+    """All facts, read one after another; `now` is the API server's clock at the end."""
+
     server: ServerVersion
     served: ReadResult[frozenset[str]]
     policies: ReadResult[Mapping[str, PolicySeen]]
     bindings: ReadResult[Mapping[str, str]]
     """Admission policies, and fingerprints of their bindings, both by name."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallerFacts:
-    name: str
+    caller: str
     abilities: Mapping[str, bool]
-
-
-@dataclass(frozen=True, slots=True)
-class CheckCommandFacts:
-    """All facts, read one after another; `now` is the API server's clock at the end."""
-
-    cluster: ClusterFacts
-    caller: CallerFacts
     leaders: Sequence[LeaderView]
     policy: ReadResult[RemediationPolicy]
     checks: ReadResult[list[NodeHealthCheck]]
@@ -103,21 +93,21 @@ async def gather(cluster: Cluster) -> CheckCommandFacts:
     checks = await cluster.all(NODE_HEALTH_CHECK, NodeHealthCheck)
     namespace = cluster.system_namespace
     return CheckCommandFacts(
-        cluster=ClusterFacts(
-            server=server,
-            served=project(
-                await cluster.ask(ask_served(NODE_HEALTH_CHECK), ServedResources), _resource_names
-            ),
-            policies=project(
-                await cluster.all(ADMISSION_POLICY, AdmissionPolicy),
-                lambda all_: {one.metadata.name: fingerprint_policy(one, namespace) for one in all_},
-            ),
-            bindings=project(
-                await cluster.all(ADMISSION_BINDING, AdmissionBinding),
-                lambda all_: {one.metadata.name: fingerprint_binding(one, namespace) for one in all_},
-            ),
+        server=server,
+        served=project(await cluster.ask(ask_served(NODE_HEALTH_CHECK), ServedResources), _resource_names),
+        policies=project(
+            await cluster.all(ADMISSION_POLICY, AdmissionPolicy),
+            lambda all_: {one.metadata.name: fingerprint_policy(one, namespace) for one in all_},
         ),
-        caller=await _read_caller(cluster),
+        bindings=project(
+            await cluster.all(ADMISSION_BINDING, AdmissionBinding),
+            lambda all_: {one.metadata.name: fingerprint_binding(one, namespace) for one in all_},
+        ),
+        caller=await cluster.caller(),
+        abilities={
+            ability: all([await cluster.may(verb, resource) for verb, resource in rights])
+            for ability, rights in ABILITIES.items()
+        },
         leaders=await read_leaders(cluster),
         policy=await cluster.policy(),
         checks=checks,
@@ -131,14 +121,6 @@ async def gather(cluster: Cluster) -> CheckCommandFacts:
         system_namespace=namespace,
         now=cluster.now,
     )
-
-
-async def _read_caller(cluster: Cluster) -> CallerFacts:
-    name = await cluster.caller()
-    abilities = {}
-    for ability, rights in ABILITIES.items():
-        abilities[ability] = all([await cluster.may(verb, resource) for verb, resource in rights])
-    return CallerFacts(name, abilities)
 
 
 async def _templates(cluster: Cluster, checks: list[NodeHealthCheck]) -> Templates:

@@ -26,8 +26,6 @@ from nodemend.safety.facts import Present
 from nodemend.safety.holds import spell_count
 
 GROUP = "self-fencing"
-
-
 NAMED: Final = 3
 """Number of nodes named per reason; the others are only counted."""
 
@@ -254,8 +252,6 @@ def only_of(view: CheckView, nodes: tuple[str, ...]) -> CheckView:
 
 
 MOST_REASONS: Final = 12
-
-
 _GATE: Final = {True: "yes", False: "no", None: "-"}
 
 

@@ -128,8 +128,6 @@ HOW_AGES_COUNT: Final = (
     " only the time that they observed themselves, so they may act later."
 )
 _OVERRIDABLE: Final = frozenset(measure.reason for measure in OVERRIDABLE)
-
-
 _RECOVERY_STATES: Final = {
     RecoveryPhase.PENDING: "has been pending since",
     RecoveryPhase.RUNNING: "has been running since",
@@ -138,8 +136,6 @@ _RECOVERY_STATES: Final = {
     RecoveryPhase.OVERDUE: "has been overdue since",
 }
 """Completes "Its recovery ... TIME"."""
-
-
 _RECOVERY_PROBLEMS: Final = {
     RecoveryPhase.FAILED: "its recovery has failed",
     RecoveryPhase.OVERDUE: "its recovery is overdue",

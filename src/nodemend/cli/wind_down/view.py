@@ -122,17 +122,9 @@ def _next_step(view: WindDownView) -> str:
 
 
 _BEGINS: Final = "it has changed nothing yet"
-
-
 _LEAVING: Final = "its workloads are being released; it completes that first"
-
-
 _ENDED: Final = "it has ended; its leftovers are being removed"
-
-
 _TWICE: Final = "its workloads are released, and its old boot runs: they may run twice"
-
-
 _STANDS: Final[dict[str, str]] = {
     metal3_remediation.Metal3RemediationPhase.PENDING: _BEGINS,
     metal3_remediation.Metal3RemediationPhase.POWER_OFF: (

@@ -20,7 +20,7 @@ from nodemend.api.node_health_check import (
     Threshold,
 )
 from nodemend.api.remediation_policy import Mode, RemediationPolicy, RemediationPolicySpec
-from nodemend.cli.check.facts import CallerFacts, CheckCommandFacts, ClusterFacts
+from nodemend.cli.check.facts import CheckCommandFacts
 from nodemend.cli.check.view import CheckView, Level
 from nodemend.cli.cluster import LeaderState, LeaderView, ServerVersion
 from nodemend.guard.policies import PolicySeen
@@ -81,15 +81,12 @@ def leader(component: str, state: LeaderState = LeaderState.ALIVE) -> LeaderView
 
 
 SOUND = CheckCommandFacts(
-    cluster=ClusterFacts(
-        server=ServerVersion(major="1", minor="36", git_version="v1.36.3"),
-        served=Present(frozenset(custom.resource.plural for custom in CUSTOM_RESOURCES)),
-        policies=Present({name: PolicySeen(one.scope, one.demands) for name, (one, *_) in SHIPPED.items()}),
-        bindings=Present({name: one.binding for name, (one, *_) in SHIPPED.items()}),
-    ),
-    caller=CallerFacts(
-        "anna", {"view": True, "pause": True, "stop": True, "confirm": True, "configure": False}
-    ),
+    server=ServerVersion(major="1", minor="36", git_version="v1.36.3"),
+    served=Present(frozenset(custom.resource.plural for custom in CUSTOM_RESOURCES)),
+    policies=Present({name: PolicySeen(one.scope, one.demands) for name, (one, *_) in SHIPPED.items()}),
+    bindings=Present({name: one.binding for name, (one, *_) in SHIPPED.items()}),
+    caller="anna",
+    abilities={"view": True, "pause": True, "stop": True, "confirm": True, "configure": False},
     leaders=(leader("checker"), leader("remediator")),
     policy=Present(RemediationPolicy(spec=RemediationPolicySpec(mode=Mode.ACT, max_concurrent=2))),
     checks=Present([check()]),

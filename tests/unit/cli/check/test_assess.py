@@ -8,7 +8,6 @@ import pytest
 from nodemend.api.meta import Pause
 from nodemend.api.remediation_policy import Mode, RemediationPolicy, RemediationPolicySpec
 from nodemend.cli.check.assess import assess
-from nodemend.cli.check.facts import CallerFacts
 from nodemend.cli.check.view import Level
 from nodemend.cli.cluster import LeaderState, LeaderView, ServerVersion
 from nodemend.safety.facts import Absent, Present, Unreadable
@@ -33,7 +32,7 @@ def test_a_sound_cluster_has_no_trouble() -> None:
 
 
 def cluster(**changes: Any) -> Any:
-    return facts(cluster=replace(SOUND.cluster, **changes))
+    return facts(**changes)
 
 
 @pytest.mark.parametrize(
@@ -78,11 +77,9 @@ def test_trouble_with_the_cluster(changes: dict[str, Any], level: Level, text: s
 
 
 def test_rights_are_reported_and_a_caller_without_any_is_warned() -> None:
-    blind = CallerFacts(
-        "eve", {"view": False, "pause": False, "stop": False, "confirm": False, "configure": False}
-    )
+    none = {"view": False, "pause": False, "stop": False, "confirm": False, "configure": False}
 
-    assert problems(assess(facts(caller=blind))) == [
+    assert problems(assess(facts(caller="eve", abilities=none))) == [
         (WARN, "eve: you may not view, pause, stop, confirm or configure")
     ]
 

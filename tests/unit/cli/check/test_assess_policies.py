@@ -25,18 +25,18 @@ pytestmark = pytest.mark.attack("S6")
 
 
 def policies() -> dict[str, PolicySeen]:
-    assert isinstance(SOUND.cluster.policies, Present)
-    return dict(SOUND.cluster.policies.value)
+    assert isinstance(SOUND.policies, Present)
+    return dict(SOUND.policies.value)
 
 
 def bindings() -> dict[str, str]:
-    assert isinstance(SOUND.cluster.bindings, Present)
-    return dict(SOUND.cluster.bindings.value)
+    assert isinstance(SOUND.bindings, Present)
+    return dict(SOUND.bindings.value)
 
 
 def cluster(**changes: Any) -> CheckCommandFacts:
     wrapped: dict[str, Any] = {name: Present(value) for name, value in changes.items()}
-    return facts(cluster=replace(SOUND.cluster, **wrapped))
+    return facts(**wrapped)
 
 
 def said(of: CheckCommandFacts) -> list[str]:

@@ -27,8 +27,8 @@ def test_the_rights_are_those_that_the_api_server_reports() -> None:
     world = World("check", Shape(machines=1, replicas=0, people=False))
     facts = SimulatedCaller(world, "vera", verbs=("list", "get", "patch")).run(gather)
 
-    assert facts.caller.name == "vera"
-    assert facts.caller.abilities == {
+    assert facts.caller == "vera"
+    assert facts.abilities == {
         "view": True,
         "pause": True,
         "stop": False,
