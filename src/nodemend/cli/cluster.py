@@ -301,13 +301,18 @@ def not_installed() -> CommandFailure:
     )
 
 
-def must_have(fact: ReadResult[T], what: str) -> T:
-    """Return the value. Raises CommandFailure if it is absent or unreadable."""
+def may_have(fact: ReadResult[T], what: str) -> T | None:
+    """Return the value; None if it is absent. Raises CommandFailure if it is unreadable."""
+    return None if isinstance(fact, Absent) else must_have(fact, what)
+
+
+def must_have(fact: ReadResult[T], what: str, missing: CommandFailure | None = None) -> T:
+    """Return the value. Raises CommandFailure if it is absent (`missing`, if given) or unreadable."""
     match fact:
         case Present(value):
             return value
         case Absent():
-            raise CommandFailure(ExitCode.WRONG, f"there is no {what}.")
+            raise missing or CommandFailure(ExitCode.WRONG, f"there is no {what}.")
         case Unreadable(why):
             raise CommandFailure(ExitCode.WRONG, f"{what} cannot be read: {why}.")
 

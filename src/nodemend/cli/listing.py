@@ -14,7 +14,7 @@ from nodemend.api.meta import Condition, find, find_true, written_moment
 from nodemend.api.metal3_remediation import Metal3Remediation
 from nodemend.api.resources import MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION, Resource
 from nodemend.api.self_remediation import SelfRemediation
-from nodemend.cli.cluster import Cluster, ServedResources, not_installed
+from nodemend.cli.cluster import Cluster, ServedResources, must_have, not_installed
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.text import spell_list
 from nodemend.kube.request import EVERYTHING, Method, Request, Selection
@@ -121,7 +121,8 @@ async def all_remediations(cluster: Cluster, of: Selection = EVERYTHING) -> Read
 
 async def open_remediations(cluster: Cluster, namespace: str = "") -> list[AnyRemediation]:
     """List open remediations, sorted by node. In all namespaces unless one is named."""
-    found = _must_have(await all_remediations(cluster, Selection(namespace)))
+    listed = await all_remediations(cluster, Selection(namespace))
+    found = must_have(listed, "the remediations", not_installed())
     return sorted(filter(is_open, found), key=lambda one: (node_of(one), one.metadata.namespace))
 
 
@@ -134,7 +135,8 @@ async def find_open(cluster: Cluster, node: str, namespace: str = "") -> AnyReme
 async def find_manual(cluster: Cluster, node: str, namespace: str = "") -> ManualRemediation:
     """Return the one open ManualRemediation of a node. Raises CommandFailure as `find_open` does."""
     of = Selection(namespace, fields=f"metadata.name={node}")
-    named = _must_have(await cluster.all(MANUAL_REMEDIATION, ManualRemediation, of))
+    listed = await cluster.all(MANUAL_REMEDIATION, ManualRemediation, of)
+    named = must_have(listed, "the remediations", not_installed())
     return _only([one for one in named if is_open(one)], node, namespace)
 
 
@@ -201,16 +203,6 @@ def _only(found: list[RemediationT], node: str, namespace: str) -> RemediationT:
             ExitCode.USAGE, f"{node} has remediations in {spaces}; say which with --namespace."
         )
     return found[0]
-
-
-def _must_have(fact: ReadResult[list[RemediationT]]) -> list[RemediationT]:
-    match fact:
-        case Present(found):
-            return found
-        case Absent():
-            raise not_installed()
-        case Unreadable(why):
-            raise CommandFailure(ExitCode.WRONG, f"the remediations cannot be read: {why}.")
 
 
 @dataclass(frozen=True, slots=True)

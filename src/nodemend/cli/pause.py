@@ -15,13 +15,12 @@ from nodemend.api.meta import ObjectMeta, Pause, written_moment
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.resources import NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
 from nodemend.api.self_remediation import SelfRemediation
-from nodemend.cli.cluster import MANAGER, MOST_TRIES, Cluster, must_have, not_installed
+from nodemend.cli.cluster import MANAGER, MOST_TRIES, Cluster, may_have, must_have, not_installed
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.listing import AnyRemediation, node_of
 from nodemend.cli.text import align, quoted
 from nodemend.kube.request import Precondition, Request, create, merge_patch
 from nodemend.records.live_reads import active_pause
-from nodemend.safety.facts import Absent, Present, Unreadable
 from nodemend.safety.holds import spell_count
 
 _LONGEST_REASON: Final = 1024
@@ -110,13 +109,10 @@ async def _holder(cluster: Cluster, check: str) -> _Holder | None:
             await cluster.find(NODE_HEALTH_CHECK, check, NodeHealthCheck), f"NodeHealthCheck {check}"
         )
         return _Holder(NODE_HEALTH_CHECK, found.metadata, found.spec.pause)
-    match await cluster.policy():
-        case Present(policy):
-            return _Holder(REMEDIATION_POLICY, policy.metadata, policy.spec.pause)
-        case Absent():
-            return None
-        case Unreadable(why):
-            raise CommandFailure(ExitCode.WRONG, f"the RemediationPolicy cannot be read: {why}.")
+    policy = may_have(await cluster.policy(), "the RemediationPolicy")
+    if policy is None:
+        return None
+    return _Holder(REMEDIATION_POLICY, policy.metadata, policy.spec.pause)
 
 
 async def _took(cluster: Cluster, request: Request, *, dry_run: bool) -> bool:

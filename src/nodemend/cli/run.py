@@ -17,7 +17,7 @@ import click
 
 from nodemend.api.remediation_policy import RemediationOrder
 from nodemend.api.resources import NODE, REMEDIATION_ORDER
-from nodemend.cli.cluster import MANAGER, MOST_TRIES, Cluster, Refusal, accepted, not_installed
+from nodemend.cli.cluster import MANAGER, MOST_TRIES, Cluster, Refusal, accepted, may_have, not_installed
 from nodemend.cli.connection import with_cluster
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.explain.facts import ExplainFacts, gather_node
@@ -29,7 +29,6 @@ from nodemend.cli.text import quoted, spell_seconds
 from nodemend.kube.request import Precondition, Request, create, delete
 from nodemend.rules.node import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
 from nodemend.rules.request import GOOD_FOR, is_well, passes
-from nodemend.safety.facts import Absent, Present, Unreadable
 from nodemend.safety.guard import reasons
 from nodemend.safety.holds import HoldReason
 
@@ -281,13 +280,8 @@ async def withdraw_order(cluster: Cluster, node: str, *, dry_run: bool) -> Order
 
 
 async def _find(cluster: Cluster, node: str) -> RemediationOrder | None:
-    match await cluster.find(REMEDIATION_ORDER, node, RemediationOrder):
-        case Present(found):
-            return found
-        case Absent():
-            return None
-        case Unreadable(why):
-            raise CommandFailure(ExitCode.WRONG, f"the order for {node} cannot be read: {why}.")
+    found = await cluster.find(REMEDIATION_ORDER, node, RemediationOrder)
+    return may_have(found, f"the order for {node}")
 
 
 async def _took(cluster: Cluster, request: Request, *, dry_run: bool) -> bool:
