@@ -69,15 +69,7 @@ def confirm_command(  # noqa: PLR0913 - click passes one parameter per flag
       kubectl mend confirm edge-07 --reason "unplugged it, I am next to it"
       kubectl mend confirm edge-07 --withdraw
     """
-    from nodemend.cli.confirm import (
-        ConfirmedView,
-        confirm,
-        prepare,
-        render_confirmed,
-        render_preview,
-        render_withdrawn,
-        withdraw,
-    )
+    from nodemend.cli.confirm import ConfirmedView, confirm, prepare, render_confirmed, render_preview
     from nodemend.cli.connection import with_cluster
     from nodemend.cli.terminal import ask_for_name, show, write_lines
 
@@ -87,8 +79,7 @@ def confirm_command(  # noqa: PLR0913 - click passes one parameter per flag
             raise click.UsageError(
                 "--withdraw removes the confirmation; it allows neither --reason nor --i-typed."
             )
-        view = with_cluster(cluster, lambda connected: withdraw(connected, node, namespace, dry_run=dry_run))
-        show(view, form, render_withdrawn)
+        _withdraw(cluster, form, node, namespace, dry_run=dry_run)
         return
     if not reason or not reason.strip():
         raise click.UsageError("Say with --reason how you know that the node is down.")
@@ -100,6 +91,15 @@ def confirm_command(  # noqa: PLR0913 - click passes one parameter per flag
         ask_for_name(node, i_typed, to="confirm that it is down", undone="Nothing was written.")
     with_cluster(cluster, lambda connected: confirm(connected, shown, dry_run=dry_run))
     show(ConfirmedView(confirmation=shown, dry_run=dry_run), form, render_confirmed)
+
+
+def _withdraw(cluster: ClusterOptions, form: Form, node: str, namespace: str, *, dry_run: bool) -> None:
+    from nodemend.cli.confirm import render_withdrawn, withdraw
+    from nodemend.cli.connection import with_cluster
+    from nodemend.cli.terminal import show
+
+    view = with_cluster(cluster, lambda connected: withdraw(connected, node, namespace, dry_run=dry_run))
+    show(view, form, render_withdrawn)
 
 
 @click.command("drill")
