@@ -179,7 +179,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class CustomResource(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind that Nodemend defines. Field selectors may use the `selectable` fields.
+    """One kind that Nodemend defines. Field selectors may use the phase of a kind that shows one.
 
     `also_served` are further versions with the same schema as the stored one.
     """
@@ -188,7 +188,6 @@ class CustomResource(msgspec.Struct, frozen=True, kw_only=True):
     type: type[Wire]
     short_names: tuple[str, ...]
     columns: tuple[Column, ...]
-    selectable: tuple[str, ...] = ()
     also_served: tuple[str, ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
 
@@ -197,7 +196,17 @@ class CustomResource(msgspec.Struct, frozen=True, kw_only=True):
         return "status" in self.type.__struct_fields__
 
 
+_PHASE: Final = Column("Phase", ".status.phase", "The current phase.")
+_PROGRESS: Final = (
+    Column("Released", ".status.released", "All workloads have left the node.", "boolean"),
+    Column("Message", ".status.message", "The reason why it waits.", wide=True),
+)
+_REMEDIATION_ALLOWED: Final = '.status.conditions[?(@.type=="RemediationAllowed")]'
+_ALLOWED: Final = Column(
+    "Allowed", f"{_REMEDIATION_ALLOWED}.status", "True if a new remediation may start now."
+)
 _AGE: Final = Column("Age", ".metadata.creationTimestamp", "Time since its creation.", "date")
+"""The last column of every kind."""
 
 CUSTOM_RESOURCES: Final = (
     CustomResource(
@@ -208,18 +217,8 @@ CUSTOM_RESOURCES: Final = (
             Column("Targets", ".status.targets", "Nodes selected.", "integer"),
             Column("Healthy", ".status.healthy", "Of these, healthy.", "integer"),
             Column("Remediating", ".status.remediating", "Of these, under remediation.", "integer"),
-            Column(
-                "Allowed",
-                '.status.conditions[?(@.type=="RemediationAllowed")].status',
-                "True if a new remediation may start now.",
-            ),
-            Column(
-                "Why",
-                '.status.conditions[?(@.type=="RemediationAllowed")].message',
-                "The reason why it may or may not.",
-                wide=True,
-            ),
-            _AGE,
+            _ALLOWED,
+            Column("Why", f"{_REMEDIATION_ALLOWED}.message", "The reason why it may or may not.", wide=True),
         ),
     ),
     CustomResource(
@@ -231,7 +230,6 @@ CUSTOM_RESOURCES: Final = (
             Column("At-Once", ".spec.maxConcurrent", "Maximum number of remediations at once.", "integer"),
             Column("Paused", ".spec.pause.reason", "The reason for the pause."),
             Column("Paused-By", ".spec.pause.by", "The user who paused it.", wide=True),
-            _AGE,
         ),
     ),
     CustomResource(
@@ -247,7 +245,6 @@ CUSTOM_RESOURCES: Final = (
                 "boolean",
             ),
             Column("Reason", ".spec.reason", "The reason for the order."),
-            _AGE,
         ),
     ),
     CustomResource(
@@ -255,13 +252,10 @@ CUSTOM_RESOURCES: Final = (
         type=ManualRemediation,
         short_names=("mrem",),
         columns=(
-            Column("Phase", ".status.phase", "The current phase."),
+            _PHASE,
             Column("Confirmed-By", ".spec.confirmation.by", "The user who confirmed that the node is down."),
-            Column("Released", ".status.released", "All workloads have left the node.", "boolean"),
-            Column("Message", ".status.message", "The reason why it waits.", wide=True),
-            _AGE,
+            *_PROGRESS,
         ),
-        selectable=(".status.phase",),
     ),
     CustomResource(
         resource=resources.MANUAL_REMEDIATION_TEMPLATE,
@@ -274,7 +268,6 @@ CUSTOM_RESOURCES: Final = (
                 "Instructions for the operator.",
                 wide=True,
             ),
-            _AGE,
         ),
     ),
     CustomResource(
@@ -282,39 +275,30 @@ CUSTOM_RESOURCES: Final = (
         type=SelfRemediation,
         short_names=("srem",),
         columns=(
-            Column("Phase", ".status.phase", "The current phase."),
+            _PHASE,
             Column("Proven", ".status.provenSeconds", "Seconds proven so far.", "integer"),
             Column("Of", ".status.safeTimeSeconds", "Seconds that prove that the boot is over.", "integer"),
             Column("Evidence", ".status.evidence.class", "The class of the evidence for the release."),
-            Column("Released", ".status.released", "All workloads have left the node.", "boolean"),
-            Column("Message", ".status.message", "The reason why it waits.", wide=True),
-            _AGE,
+            *_PROGRESS,
         ),
-        selectable=(".status.phase",),
     ),
     CustomResource(
         resource=resources.SELF_REMEDIATION_TEMPLATE,
         type=SelfRemediationTemplate,
         short_names=("sremt",),
-        columns=(
-            Column("Accepts", ".spec.template.spec.accept", "The accepted weaknesses of nodes."),
-            _AGE,
-        ),
+        columns=(Column("Accepts", ".spec.template.spec.accept", "The accepted weaknesses of nodes."),),
     ),
     CustomResource(
         resource=resources.METAL3_REMEDIATION,
         type=Metal3Remediation,
         short_names=("m3rem",),
         columns=(
-            Column("Phase", ".status.phase", "The current phase."),
+            _PHASE,
             Column("Node", ".status.nodeName", "The node."),
             Column("Host", ".status.host.name", "Its BareMetalHost."),
             Column("Retries", ".status.retryCount", "The number of failed attempts.", "integer"),
-            Column("Released", ".status.released", "All workloads have left the node.", "boolean"),
-            Column("Message", ".status.message", "The reason why it waits.", wide=True),
-            _AGE,
+            *_PROGRESS,
         ),
-        selectable=(".status.phase",),
     ),
     CustomResource(
         resource=resources.METAL3_REMEDIATION_TEMPLATE,
@@ -331,7 +315,6 @@ CUSTOM_RESOURCES: Final = (
                 ".spec.template.spec.deleteAfterRetries",
                 "Number of retries of a failed power cycle.",
             ),
-            _AGE,
         ),
     ),
 )
@@ -345,18 +328,8 @@ FLAT_MACHINE_HEALTH_CHECK: Final = CustomResource(
         Column("ExpectedMachines", ".status.expectedMachines", "Machines selected.", "integer"),
         Column("MaxUnhealthy", ".spec.maxUnhealthy", "The unhealthy count at which remediation stops."),
         Column("CurrentHealthy", ".status.currentHealthy", "Of the selected, healthy.", "integer"),
-        Column(
-            "Allowed",
-            '.status.conditions[?(@.type=="RemediationAllowed")].status',
-            "True if a new remediation may start now.",
-        ),
-        Column(
-            "Why",
-            '.status.conditions[?(@.type=="RemediationAllowed")].message',
-            "The reason why it may not.",
-            wide=True,
-        ),
-        _AGE,
+        _ALLOWED,
+        Column("Why", f"{_REMEDIATION_ALLOWED}.message", "The reason why it may not.", wide=True),
     ),
     also_served=("v1alpha3",),
     labels=((well_known.FLAT, "true"),),
@@ -401,13 +374,13 @@ def _version(custom: CustomResource, name: str) -> dict[str, Any]:
         "name": name,
         "served": True,
         "storage": name == custom.resource.version,
-        "additionalPrinterColumns": [_column(column) for column in custom.columns],
+        "additionalPrinterColumns": [_column(column) for column in (*custom.columns, _AGE)],
         "schema": {"openAPIV3Schema": schema_of_kind(custom.type)},
     }
     if custom.has_status:
         version["subresources"] = {"status": {}}
-    if custom.selectable:
-        version["selectableFields"] = [{"jsonPath": path} for path in custom.selectable]
+    if _PHASE in custom.columns:
+        version["selectableFields"] = [{"jsonPath": _PHASE.path}]
     return version
 
 
