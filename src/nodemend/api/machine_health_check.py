@@ -8,7 +8,12 @@ from typing import Annotated, ClassVar, Final
 
 from nodemend.api import meta
 from nodemend.api.meta import LIMIT_FORM, ConditionStatus, LabelSelector, Limit, ObjectMeta, Rule, Wire, about
-from nodemend.api.node_health_check import TemplateReference
+from nodemend.api.node_health_check import (
+    READY_IS_HEALTHY,
+    NodeConditionType,
+    TemplateReference,
+    UnhealthyNodeStatus,
+)
 
 CLUSTER_LABEL: Final = "cluster.x-k8s.io/cluster-name"
 
@@ -29,27 +34,10 @@ GoDuration = Annotated[
 class UnhealthyNodeCondition(Wire):
     """One way for a Machine to be unhealthy: a condition of its Node has a status for a time."""
 
-    RULES: ClassVar = (
-        Rule(
-            "self.type != 'Ready' || self.status != 'True'",
-            "must be Unknown or False for the condition Ready: a node that is Ready is not unhealthy",
-            field=".status",
-        ),
-    )
+    RULES: ClassVar = (READY_IS_HEALTHY,)
 
-    type: Annotated[
-        str,
-        about(
-            "The node condition, such as Ready.",
-            min_length=1,
-            max_length=316,
-            rules=(meta.CONDITION_TYPE,),
-        ),
-    ]
-    status: Annotated[
-        ConditionStatus,
-        about('The status that counts as unhealthy. A node that is cut off is "Unknown", not "False".'),
-    ]
+    type: NodeConditionType
+    status: UnhealthyNodeStatus
     timeout: Annotated[GoDuration, about("Time for which the condition must have this status, such as 5m.")]
 
 
@@ -225,14 +213,7 @@ class MachineHealthCheckCondition(Wire):
         str, about("The type of the condition.", min_length=1, max_length=256, rules=(meta.CONDITION_TYPE,))
     ]
     status: Annotated[ConditionStatus, about("True, False or Unknown.")]
-    last_transition_time: Annotated[
-        str,
-        about(
-            "The time of the last change of the status.",
-            extra_json_schema={"format": "date-time"},
-            example="2026-01-31T12:00:00Z",
-        ),
-    ]
+    last_transition_time: meta.TransitionTime
     severity: Annotated[str, about("The severity if the status is False.", max_length=32)] = ""
     reason: Annotated[
         str, about("The reason for the status, as one CamelCase identifier.", max_length=256)
@@ -241,9 +222,7 @@ class MachineHealthCheckCondition(Wire):
 
 
 class MachineHealthCheckStatus(Wire):
-    observed_generation: Annotated[
-        int, about("The generation of the spec that this status is based on.", ge=0)
-    ] = 0
+    observed_generation: meta.ObservedGeneration = 0
     expected_machines: Annotated[int, about("Machines selected.", ge=0)] = 0
     current_healthy: Annotated[int, about("Of these, healthy.", ge=0)] = 0
     remediations_allowed: Annotated[

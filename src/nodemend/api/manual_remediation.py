@@ -9,23 +9,13 @@ from typing import Annotated, ClassVar, Final
 
 import msgspec
 
+from nodemend.api import releasing
 from nodemend.api.evidence import BOOT_ID, NODE_UID, PERSON, REASON, RENEW_TIME, Evidence, HardwareId
-from nodemend.api.meta import Condition, ObjectMeta, Rule, Wire, about
+from nodemend.api.meta import ObjectMeta, ObservedGeneration, Rule, Wire, about
+from nodemend.api.releasing import HAD_EVIDENCE, HAS_EVIDENCE, RELEASED_BEFORE, TAINTED, TAINTED_BEFORE
 
 _CONFIRMED: Final = "self.?spec.?confirmation.hasValue()"
 _CONFIRMED_BEFORE: Final = "oldSelf.?spec.?confirmation.hasValue()"
-_EVIDENCE: Final = "self.?status.?evidence.hasValue()"
-_EVIDENCE_BEFORE: Final = "oldSelf.?status.?evidence.hasValue()"
-_TAINTED: Final = "self.?status.?tainted.orValue(false)"
-_TAINTED_BEFORE: Final = "oldSelf.?status.?tainted.orValue(false)"
-_RELEASED: Final = "self.?status.?released.orValue(false)"
-_RELEASED_BEFORE: Final = "oldSelf.?status.?released.orValue(false)"
-_EPOCH: Final = "self.?status.?epoch.orValue(0)"
-_EPOCH_BEFORE: Final = "oldSelf.?status.?epoch.orValue(0)"
-_NODE: Final = "self.?status.?nodeUID.orValue('')"
-_NODE_BEFORE: Final = "oldSelf.?status.?nodeUID.orValue('')"
-_BOOT: Final = "self.?status.?bootID.orValue('')"
-_BOOT_BEFORE: Final = "oldSelf.?status.?bootID.orValue('')"
 _REPEATS_CONFIRMATION: Final = " && ".join(
     f"self.status.evidence.?{field}.orValue('') == self.spec.confirmation.{field}"
     for field in ("by", "reason", "nodeUID", "bootID", "lastRenewTime")
@@ -39,7 +29,7 @@ _ON_THE_SPEC: Final = (
         from_creation=True,
     ),
     Rule(
-        f"!{_CONFIRMED_BEFORE} || {_CONFIRMED} || !({_TAINTED_BEFORE} || {_RELEASED_BEFORE})",
+        f"!{_CONFIRMED_BEFORE} || {_CONFIRMED} || !({TAINTED_BEFORE} || {RELEASED_BEFORE})",
         "may be withdrawn only before the release starts: this remediation is releasing or has released",
         field=".spec.confirmation",
     ),
@@ -55,59 +45,26 @@ _ON_THE_SPEC: Final = (
 )
 
 _ON_THE_TARGET: Final = (
-    Rule(
-        f"{_EPOCH} >= {_EPOCH_BEFORE}",
-        "must not decrease: a later leader has written this status, so this writer no longer leads",
-        field=".status.epoch",
-    ),
-    Rule(
-        f"{_NODE_BEFORE} in ['', {_NODE}]",
-        "cannot be changed once it is set: a remediation is for one Node object",
-        field=".status.nodeUID",
-    ),
+    releasing.EPOCH_GROWS,
+    releasing.NODE_FIXED,
     # Before there is evidence the node may reboot by itself; then the new boot is the one that must end.
-    Rule(
-        f"{_BOOT_BEFORE} in ['', {_BOOT}] || ({_BOOT} != '' && !{_EVIDENCE_BEFORE} && !{_EVIDENCE})",
-        "cannot be removed, nor changed while evidence is recorded: evidence is for one boot",
-        field=".status.bootID",
-    ),
+    releasing.BOOT_FIXED_BY_EVIDENCE,
 )
 
 _ON_THE_RELEASE: Final = (
-    Rule(
-        f"!{_TAINTED} || {_EVIDENCE}",
-        "must not be true without status.evidence: workloads are released on evidence alone",
-        field=".status.tainted",
-    ),
-    Rule(
-        f"!{_RELEASED} || {_EVIDENCE}",
-        "must not be true without status.evidence: workloads are released on evidence alone",
-        field=".status.released",
-    ),
-    Rule(
-        f"!{_RELEASED_BEFORE} || {_RELEASED}",
-        "cannot be reset to false: a release is never undone",
-        field=".status.released",
-    ),
-    Rule(
-        f"!{_EVIDENCE}"
-        f" || (self.status.evidence.nodeUID == {_NODE} && self.status.evidence.bootID == {_BOOT})",
-        "must be for the node and the boot in status.nodeUID and status.bootID",
-        field=".status.evidence",
-    ),
+    releasing.TAINTED_ON_EVIDENCE,
+    releasing.RELEASED_ON_EVIDENCE,
+    releasing.RELEASED_FOR_GOOD,
+    releasing.EVIDENCE_OF_TARGET,
     # Checked when evidence is added and when status.tainted becomes true. Then no withdrawal is allowed.
     Rule(
-        f"!{_EVIDENCE} || self.status.evidence.class != 'E5'"
-        f" || ({_EVIDENCE_BEFORE} && ({_TAINTED_BEFORE} || !{_TAINTED}))"
+        f"!{HAS_EVIDENCE} || self.status.evidence.class != 'E5'"
+        f" || ({HAD_EVIDENCE} && ({TAINTED_BEFORE} || !{TAINTED}))"
         f" || ({_CONFIRMED} && {_REPEATS_CONFIRMATION})",
         "must repeat spec.confirmation if its class is E5: that evidence is the operator's confirmation",
         field=".status.evidence",
     ),
-    Rule(
-        f"!{_EVIDENCE_BEFORE} || {_EVIDENCE} || !({_TAINTED} || {_RELEASED_BEFORE})",
-        "cannot be removed while the taint may be on the node, nor after the release",
-        field=".status.evidence",
-    ),
+    releasing.EVIDENCE_KEPT,
 )
 
 RULES: Final = (*_ON_THE_SPEC, *_ON_THE_TARGET, *_ON_THE_RELEASE)
@@ -175,23 +132,16 @@ class ManualRemediationSpec(Wire):
 
 
 class ManualRemediationStatus(Wire):
-    observed_generation: Annotated[
-        int, about("The generation of the spec that this status is based on.", ge=0)
-    ] = 0
-    epoch: Annotated[
-        int,
-        about("The epoch of the leader that wrote this status. Writes with a lower one are refused.", ge=0),
-    ] = 0
+    observed_generation: ObservedGeneration = 0
+    epoch: releasing.Epoch = 0
     phase: Annotated[ManualRemediationPhase, about("The current phase, for users.")] = (
         ManualRemediationPhase.PENDING
     )
-    message: Annotated[str, about("The reason why it waits, and how to resolve that.", max_length=1024)] = ""
+    message: releasing.WaitMessage = ""
     node_uid: Annotated[
         str, about("The UID of the Node under remediation.", max_length=63, example=NODE_UID)
     ] = msgspec.field(name="nodeUID", default="")
-    boot_id: Annotated[str, about("The ID of the boot that must end.", max_length=128, example=BOOT_ID)] = (
-        msgspec.field(name="bootID", default="")
-    )
+    boot_id: releasing.EndingBootId = msgspec.field(name="bootID", default="")
     hardware_id: HardwareId = msgspec.field(name="hardwareID", default="")
     last_renew_time: Annotated[
         str, about("The kubelet's last Lease renewal; empty until the Lease has expired.", max_length=64)
@@ -211,20 +161,11 @@ class ManualRemediationStatus(Wire):
             ge=0,
         ),
     ] = 0
-    tainted: Annotated[
-        bool, about("The release has started: Nodemend's out-of-service taint may be on the Node.")
-    ] = False
-    released: Annotated[bool, about("All pods and volumes have left the node.")] = False
-    pods_left: Annotated[int, about("Pods still bound to the node.", ge=0)] = 0
-    attachments_left: Annotated[int, about("Volumes still attached to the node.", ge=0)] = 0
-    conditions: Annotated[
-        tuple[Condition, ...],
-        about(
-            "Processing, Fenced, WorkloadReleased, Succeeded, EvidenceContradicted.",
-            max_length=16,
-            keys=("type",),
-        ),
-    ] = ()
+    tainted: releasing.Tainted = False
+    released: releasing.Released = False
+    pods_left: releasing.PodsLeft = 0
+    attachments_left: releasing.AttachmentsLeft = 0
+    conditions: releasing.RemediationConditions = ()
 
 
 class ManualRemediation(Wire):
@@ -248,13 +189,11 @@ class TemplatedSpec(Wire):
         ),
     )
 
-    spec: Annotated[
-        ManualRemediationSpec, about("The spec of each remediation created from this template.")
-    ] = ManualRemediationSpec()
+    spec: Annotated[ManualRemediationSpec, releasing.TEMPLATED_SPEC] = ManualRemediationSpec()
 
 
 class ManualRemediationTemplateSpec(Wire):
-    template: Annotated[TemplatedSpec, about("The content of each remediation.")] = TemplatedSpec()
+    template: Annotated[TemplatedSpec, releasing.TEMPLATE] = TemplatedSpec()
 
 
 class ManualRemediationTemplate(Wire):

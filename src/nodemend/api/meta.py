@@ -166,6 +166,16 @@ class ConditionStatus(StrEnum):
     UNKNOWN = "Unknown"
 
 
+TransitionTime = Annotated[
+    str,
+    about(
+        "The time of the last change of the status.",
+        extra_json_schema={"format": "date-time"},
+        example="2026-01-31T12:00:00Z",
+    ),
+]
+
+
 class Condition(Wire):
     """One fact about an object, with its reason."""
 
@@ -177,14 +187,7 @@ class Condition(Wire):
     reason: Annotated[
         str, about("The reason for the status, as one CamelCase identifier.", min_length=1, max_length=1024)
     ]
-    last_transition_time: Annotated[
-        str,
-        about(
-            "The time of the last change of the status.",
-            extra_json_schema={"format": "date-time"},
-            example="2026-01-31T12:00:00Z",
-        ),
-    ]
+    last_transition_time: TransitionTime
     message: Annotated[str, about("The reason for the status, as text for users.", max_length=32768)] = ""
     observed_generation: Annotated[
         int, about("The generation of the spec that the condition describes.", ge=0)
@@ -227,6 +230,7 @@ Duration = Annotated[
 ]
 
 
+ObservedGeneration = Annotated[int, about("The generation of the spec that this status is based on.", ge=0)]
 _LabelValue = Annotated[str, about("A label value.", max_length=63, rules=(LABEL_VALUE,), example="rack-7")]
 
 

@@ -12,8 +12,10 @@ from typing import Annotated, ClassVar, Final
 
 import msgspec
 
-from nodemend.api.evidence import BOOT_ID, NODE_UID, Evidence, HardwareId
-from nodemend.api.meta import Condition, ObjectMeta, Rule, Wire, about
+from nodemend.api import releasing
+from nodemend.api.evidence import NODE_UID, HardwareId
+from nodemend.api.meta import ObjectMeta, ObservedGeneration, Rule, Wire, about
+from nodemend.api.releasing import BOOT, HAD_EVIDENCE, HAS_EVIDENCE, NODE, RELEASED, TAINTED
 
 
 class Capm3Strategy(Wire):
@@ -79,77 +81,43 @@ class NodeBackup(Wire):
         return (*named, "its cordon") if self.unschedulable else named
 
 
-_EVIDENCE: Final = "self.?status.?evidence.hasValue()"
-_EVIDENCE_BEFORE: Final = "oldSelf.?status.?evidence.hasValue()"
-_TAINTED: Final = "self.?status.?tainted.orValue(false)"
-_RELEASED: Final = "self.?status.?released.orValue(false)"
-_EPOCH: Final = "self.?status.?epoch.orValue(0)"
-_EPOCH_BEFORE: Final = "oldSelf.?status.?epoch.orValue(0)"
-_NODE: Final = "self.?status.?nodeUID.orValue('')"
-_NODE_BEFORE: Final = "oldSelf.?status.?nodeUID.orValue('')"
-_BOOT: Final = "self.?status.?bootID.orValue('')"
-_BOOT_BEFORE: Final = "oldSelf.?status.?bootID.orValue('')"
 _HOST: Final = "self.?status.?host.?uid.orValue('')"
 _HOST_BEFORE: Final = "oldSelf.?status.?host.?uid.orValue('')"
 _RETRIES: Final = "self.?status.?retryCount.orValue(0)"
 _RETRIES_BEFORE: Final = "oldSelf.?status.?retryCount.orValue(0)"
 
 RULES: Final = (
-    Rule(
-        "has(self.spec) == has(oldSelf.spec)",
-        "cannot be added or removed: it may be in progress; delete this object and change the template",
-        field=".spec",
-    ),
-    Rule(
-        f"{_EPOCH} >= {_EPOCH_BEFORE}",
-        "must not decrease: a later leader has written this status, so this writer no longer leads",
-        field=".status.epoch",
-    ),
-    Rule(
-        f"{_NODE_BEFORE} in ['', {_NODE}]",
-        "cannot be changed once it is set: a remediation is for one Node object",
-        field=".status.nodeUID",
-    ),
+    releasing.SPEC_KEPT,
+    releasing.EPOCH_GROWS,
+    releasing.NODE_FIXED,
     Rule(
         f"{_HOST_BEFORE} in ['', {_HOST}]",
         "cannot be changed once it is set: a remediation is for one host",
         field=".status.host",
     ),
-    Rule(
-        f"{_BOOT_BEFORE} in ['', {_BOOT}] || ({_BOOT} != '' && !{_EVIDENCE_BEFORE} && !{_EVIDENCE})",
-        "cannot be removed, nor changed while evidence is recorded: evidence is for one boot",
-        field=".status.bootID",
-    ),
+    releasing.BOOT_FIXED_BY_EVIDENCE,
     Rule(
         f"{_RETRIES} == {_RETRIES_BEFORE} || {_RETRIES} == {_RETRIES_BEFORE} + 1",
         "must increase by one with each failed attempt, and must not decrease",
         field=".status.retryCount",
     ),
+    releasing.TAINTED_ON_EVIDENCE,
     Rule(
-        f"!{_TAINTED} || {_EVIDENCE}",
-        "must not be true without status.evidence: workloads are released on evidence alone",
-        field=".status.tainted",
-    ),
-    Rule(
-        f"!{_RELEASED} || {_EVIDENCE} || !{_TAINTED}",
+        f"!{RELEASED} || {HAS_EVIDENCE} || !{TAINTED}",
         "must not be true without status.evidence if status.tainted is true",
         field=".status.released",
     ),
     Rule(
-        f"!{_EVIDENCE}"
-        f" || (self.status.evidence.nodeUID == {_NODE} && self.status.evidence.bootID == {_BOOT}"
+        f"!{HAS_EVIDENCE}"
+        f" || (self.status.evidence.nodeUID == {NODE} && self.status.evidence.bootID == {BOOT}"
         # No optionals on both sides: with them the API server's cost estimate ignores the string limits.
         f" && (has(self.status.evidence.host) ? self.status.evidence.host.uid == {_HOST} : {_HOST} == ''))",
         "must be for the node, the boot and the host in the status",
         field=".status.evidence",
     ),
+    releasing.EVIDENCE_FIXED,
     Rule(
-        f"!{_EVIDENCE} || !{_EVIDENCE_BEFORE} || self.status.evidence == oldSelf.status.evidence",
-        "cannot be changed: evidence is recorded once, and removed before other evidence is recorded",
-        field=".status.evidence",
-    ),
-    Rule(
-        f"!{_EVIDENCE_BEFORE} || {_EVIDENCE} || !{_TAINTED}",
+        f"!{HAD_EVIDENCE} || {HAS_EVIDENCE} || !{TAINTED}",
         "cannot be removed while the taint may be on the node",
         field=".status.evidence",
     ),
@@ -247,15 +215,10 @@ class PowerOffEvent(Wire):
 
 
 class Metal3RemediationStatus(Wire):
-    observed_generation: Annotated[
-        int, about("The generation of the spec that this status is based on.", ge=0)
-    ] = 0
-    epoch: Annotated[
-        int,
-        about("The epoch of the leader that wrote this status. Writes with a lower one are refused.", ge=0),
-    ] = 0
+    observed_generation: ObservedGeneration = 0
+    epoch: releasing.Epoch = 0
     phase: Annotated[Metal3RemediationPhase, about("The current phase.")] = Metal3RemediationPhase.PENDING
-    message: Annotated[str, about("The reason why it waits, and how to resolve that.", max_length=1024)] = ""
+    message: releasing.WaitMessage = ""
     retry_count: Annotated[int, about("The number of failed attempts.", ge=0)] = 0
     node_name: Annotated[
         str, about("The name of the node; empty if the machine has no node.", max_length=253)
@@ -263,9 +226,7 @@ class Metal3RemediationStatus(Wire):
     node_uid: Annotated[str, about("The UID of the Node.", max_length=63, example=NODE_UID)] = msgspec.field(
         name="nodeUID", default=""
     )
-    boot_id: Annotated[str, about("The ID of the boot that must end.", max_length=128, example=BOOT_ID)] = (
-        msgspec.field(name="bootID", default="")
-    )
+    boot_id: releasing.EndingBootId = msgspec.field(name="bootID", default="")
     hardware_id: HardwareId = msgspec.field(name="hardwareID", default="")
     host: Annotated[TargetHost | None, about("The host, after it is identified as the node's.")] = None
     seen_on_version: Annotated[
@@ -290,7 +251,7 @@ class Metal3RemediationStatus(Wire):
         | None
     ) = None
     seen_off: Annotated[OffSighting | None, about("The first observation of power off after that.")] = None
-    evidence: Annotated[Evidence | None, about("The evidence for the release, recorded before it.")] = None
+    evidence: releasing.RecordedEvidence = None
     tainted: Annotated[
         bool,
         about("The release has started: Nodemend's taint may be on the Node, or the Node may be deleted."),
@@ -300,16 +261,9 @@ class Metal3RemediationStatus(Wire):
         about("The metadata of the deleted Node. Nodemend restores it on the next Node of that name."),
     ] = None
     released: Annotated[bool, about("In this attempt, all pods and volumes have left the node.")] = False
-    pods_left: Annotated[int, about("Pods still bound to the node.", ge=0)] = 0
-    attachments_left: Annotated[int, about("Volumes still attached to the node.", ge=0)] = 0
-    conditions: Annotated[
-        tuple[Condition, ...],
-        about(
-            "Processing, Fenced, WorkloadReleased, Succeeded, EvidenceContradicted.",
-            max_length=16,
-            keys=("type",),
-        ),
-    ] = ()
+    pods_left: releasing.PodsLeft = 0
+    attachments_left: releasing.AttachmentsLeft = 0
+    conditions: releasing.RemediationConditions = ()
 
 
 class Metal3Remediation(Wire):
@@ -318,33 +272,18 @@ class Metal3Remediation(Wire):
     RULES: ClassVar = RULES
 
     metadata: ObjectMeta = ObjectMeta()
-    spec: Annotated[
-        Metal3RemediationSpec,
-        about(
-            "The settings of the remediation.",
-            rules=(
-                Rule(
-                    "self == oldSelf",
-                    "cannot be changed: it may be in progress; delete this object and change the template",
-                ),
-            ),
-        ),
-    ] = Metal3RemediationSpec()
+    spec: Annotated[Metal3RemediationSpec, releasing.FIXED_SETTINGS] = Metal3RemediationSpec()
     status: Metal3RemediationStatus = Metal3RemediationStatus()
 
 
 class TemplatedMetal3Spec(Wire):
     """The content of a remediation that is created from the template."""
 
-    spec: Annotated[
-        Metal3RemediationSpec, about("The spec of each remediation created from this template.")
-    ] = Metal3RemediationSpec()
+    spec: Annotated[Metal3RemediationSpec, releasing.TEMPLATED_SPEC] = Metal3RemediationSpec()
 
 
 class Metal3RemediationTemplateSpec(Wire):
-    template: Annotated[TemplatedMetal3Spec, about("The content of each remediation.")] = (
-        TemplatedMetal3Spec()
-    )
+    template: Annotated[TemplatedMetal3Spec, releasing.TEMPLATE] = TemplatedMetal3Spec()
 
 
 class Metal3RemediationTemplate(Wire):

@@ -26,15 +26,26 @@ MOST_RECOVERIES: Final = 500
 """Maximum number of entries. While the list is full, further remediations do not end, so none is lost."""
 
 
+NodeConditionType = Annotated[
+    str,
+    about("The node condition, such as Ready.", min_length=1, max_length=316, rules=(meta.CONDITION_TYPE,)),
+]
+UnhealthyNodeStatus = Annotated[
+    ConditionStatus,
+    about('The status that counts as unhealthy. A node that is cut off is "Unknown", not "False".'),
+]
+READY_IS_HEALTHY: Final = Rule(
+    "self.type != 'Ready' || self.status != 'True'",
+    "must be Unknown or False for the condition Ready: a node that is Ready is not unhealthy",
+    field=".status",
+)
+
+
 class Threshold(Wire):
     """One way for a node to be unhealthy: a condition has a status for a period."""
 
     RULES: ClassVar = (
-        Rule(
-            "self.type != 'Ready' || self.status != 'True'",
-            "must be Unknown or False for the condition Ready: a node that is Ready is not unhealthy",
-            field=".status",
-        ),
+        READY_IS_HEALTHY,
         Rule(
             "self.type != 'Ready' || self.?acceptShortPeriod.orValue(false)"
             f" || !self.period.matches('{DURATION_PATTERN}') || duration(self.period) >= duration('40s')",
@@ -44,19 +55,8 @@ class Threshold(Wire):
         ),
     )
 
-    type: Annotated[
-        str,
-        about(
-            "The node condition, such as Ready.",
-            min_length=1,
-            max_length=316,
-            rules=(meta.CONDITION_TYPE,),
-        ),
-    ]
-    status: Annotated[
-        ConditionStatus,
-        about('The status that counts as unhealthy. A node that is cut off is "Unknown", not "False".'),
-    ]
+    type: NodeConditionType
+    status: UnhealthyNodeStatus
     period: Annotated[Duration, about("Time for which the condition must have this status, such as 5m.")]
     accept_short_period: Annotated[
         bool, about("Allow less than 40s for Ready, which is within the jitter of heartbeats.")
@@ -321,9 +321,7 @@ class RecoveryReport(Wire):
 
 
 class NodeHealthCheckStatus(Wire):
-    observed_generation: Annotated[
-        int, about("The generation of the spec that this status is based on.", ge=0)
-    ] = 0
+    observed_generation: meta.ObservedGeneration = 0
     targets: Annotated[int, about("Nodes selected.", ge=0)] = 0
     healthy: Annotated[int, about("Of these, healthy.", ge=0)] = 0
     remediating: Annotated[int, about("Of these, under remediation.", ge=0)] = 0

@@ -217,9 +217,7 @@ class MachineRemediation(Wire):
 
 
 class RemediationPolicyStatus(Wire):
-    observed_generation: Annotated[
-        int, about("The generation of the spec that this status is based on.", ge=0)
-    ] = 0
+    observed_generation: meta.ObservedGeneration = 0
     targets: Annotated[int, about("Nodes under a check.", ge=0)] = 0
     unhealthy: Annotated[int, about("Of these, not known to be healthy.", ge=0)] = 0
     remediating: Annotated[int, about("Of these, under remediation.", ge=0)] = 0

@@ -11,21 +11,12 @@ from typing import Annotated, ClassVar, Final
 
 import msgspec
 
+from nodemend.api import releasing
 from nodemend.api.agent import MOST_LISTS, MOST_PROPOSED
-from nodemend.api.evidence import BOOT_ID, NODE_UID, Evidence, HardwareId
-from nodemend.api.meta import Condition, ObjectMeta, Rule, Wire, about
+from nodemend.api.evidence import BOOT_ID, NODE_UID, HardwareId
+from nodemend.api.meta import ObjectMeta, ObservedGeneration, Rule, Wire, about
+from nodemend.api.releasing import BOOT, BOOT_BEFORE, HAD_EVIDENCE, HAS_EVIDENCE
 
-_EVIDENCE: Final = "self.?status.?evidence.hasValue()"
-_EVIDENCE_BEFORE: Final = "oldSelf.?status.?evidence.hasValue()"
-_TAINTED: Final = "self.?status.?tainted.orValue(false)"
-_RELEASED: Final = "self.?status.?released.orValue(false)"
-_RELEASED_BEFORE: Final = "oldSelf.?status.?released.orValue(false)"
-_EPOCH: Final = "self.?status.?epoch.orValue(0)"
-_EPOCH_BEFORE: Final = "oldSelf.?status.?epoch.orValue(0)"
-_NODE: Final = "self.?status.?nodeUID.orValue('')"
-_NODE_BEFORE: Final = "oldSelf.?status.?nodeUID.orValue('')"
-_BOOT: Final = "self.?status.?bootID.orValue('')"
-_BOOT_BEFORE: Final = "oldSelf.?status.?bootID.orValue('')"
 _MARKED: Final = "self.?status.?marked.hasValue()"
 _PROVEN: Final = "self.?status.?provenSeconds.orValue(0)"
 _NEEDED: Final = "self.?status.?safeTimeSeconds.orValue(0)"
@@ -35,59 +26,30 @@ _CONTRADICTED: Final = "self.?status.?contradicted.orValue(false)"
 _CONTRADICTED_BEFORE: Final = "oldSelf.?status.?contradicted.orValue(false)"
 
 _ON_THE_TARGET: Final = (
+    releasing.SPEC_KEPT,
+    releasing.EPOCH_GROWS,
+    releasing.NODE_FIXED,
     Rule(
-        "has(self.spec) == has(oldSelf.spec)",
-        "cannot be added or removed: it may be in progress; delete this object and change the template",
-        field=".spec",
-    ),
-    Rule(
-        f"{_EPOCH} >= {_EPOCH_BEFORE}",
-        "must not decrease: a later leader has written this status, so this writer no longer leads",
-        field=".status.epoch",
-    ),
-    Rule(
-        f"{_NODE_BEFORE} in ['', {_NODE}]",
-        "cannot be changed once it is set: a remediation is for one Node object",
-        field=".status.nodeUID",
-    ),
-    Rule(
-        f"{_BOOT_BEFORE} in ['', {_BOOT}]"
-        f" || ({_BOOT} != '' && !{_EVIDENCE_BEFORE} && !{_EVIDENCE} && !{_MARKED})",
+        f"{BOOT_BEFORE} in ['', {BOOT}]"
+        f" || ({BOOT} != '' && !{HAD_EVIDENCE} && !{HAS_EVIDENCE} && !{_MARKED})",
         "cannot be removed, nor changed once it is marked or evidence is recorded: both are for one boot",
         field=".status.bootID",
     ),
     Rule(
         # `in`, as in the rule above: with `!=` the API server's cost estimate ignores the string limits.
-        f"!{_CONTRADICTED_BEFORE} || {_CONTRADICTED} || !({_BOOT_BEFORE} in ['', {_BOOT}])",
+        f"!{_CONTRADICTED_BEFORE} || {_CONTRADICTED} || !({BOOT_BEFORE} in ['', {BOOT}])",
         "cannot be reset to false for the same boot",
         field=".status.contradicted",
     ),
 )
 
 _ON_THE_RELEASE: Final = (
+    releasing.TAINTED_ON_EVIDENCE,
+    releasing.RELEASED_ON_EVIDENCE,
+    releasing.RELEASED_FOR_GOOD,
+    releasing.EVIDENCE_OF_TARGET,
     Rule(
-        f"!{_TAINTED} || {_EVIDENCE}",
-        "must not be true without status.evidence: workloads are released on evidence alone",
-        field=".status.tainted",
-    ),
-    Rule(
-        f"!{_RELEASED} || {_EVIDENCE}",
-        "must not be true without status.evidence: workloads are released on evidence alone",
-        field=".status.released",
-    ),
-    Rule(
-        f"!{_RELEASED_BEFORE} || {_RELEASED}",
-        "cannot be reset to false: a release is never undone",
-        field=".status.released",
-    ),
-    Rule(
-        f"!{_EVIDENCE}"
-        f" || (self.status.evidence.nodeUID == {_NODE} && self.status.evidence.bootID == {_BOOT})",
-        "must be for the node and the boot in status.nodeUID and status.bootID",
-        field=".status.evidence",
-    ),
-    Rule(
-        f"!{_EVIDENCE} || self.status.evidence.class in ['E2', 'E4']",
+        f"!{HAS_EVIDENCE} || self.status.evidence.class in ['E2', 'E4']",
         "must be a new boot (E2) or a proof by time (E4)",
         field=".status.evidence",
     ),
@@ -97,16 +59,8 @@ _ON_THE_RELEASE: Final = (
         "must not be E4 before status.provenSeconds reaches status.safeTimeSeconds",
         field=".status.evidence",
     ),
-    Rule(
-        f"!{_EVIDENCE} || !{_EVIDENCE_BEFORE} || self.status.evidence == oldSelf.status.evidence",
-        "cannot be changed: evidence is recorded once, and removed before other evidence is recorded",
-        field=".status.evidence",
-    ),
-    Rule(
-        f"!{_EVIDENCE_BEFORE} || {_EVIDENCE} || !({_TAINTED} || {_RELEASED_BEFORE})",
-        "cannot be removed while the taint may be on the node, nor after the release",
-        field=".status.evidence",
-    ),
+    releasing.EVIDENCE_FIXED,
+    releasing.EVIDENCE_KEPT,
 )
 
 RULES: Final = (*_ON_THE_TARGET, *_ON_THE_RELEASE)
@@ -178,22 +132,15 @@ class ProvenPeer(Wire):
 
 
 class SelfRemediationStatus(Wire):
-    observed_generation: Annotated[
-        int, about("The generation of the spec that this status is based on.", ge=0)
-    ] = 0
-    epoch: Annotated[
-        int,
-        about("The epoch of the leader that wrote this status. Writes with a lower one are refused.", ge=0),
-    ] = 0
+    observed_generation: ObservedGeneration = 0
+    epoch: releasing.Epoch = 0
     phase: Annotated[SelfRemediationPhase, about("The current phase.")] = SelfRemediationPhase.PENDING
-    message: Annotated[str, about("The reason why it waits, and how to resolve that.", max_length=1024)] = ""
+    message: releasing.WaitMessage = ""
     node_name: Annotated[str, about("The name of the Node under remediation.", max_length=253)] = ""
     node_uid: Annotated[str, about("The UID of that Node.", max_length=63, example=NODE_UID)] = msgspec.field(
         name="nodeUID", default=""
     )
-    boot_id: Annotated[str, about("The ID of the boot that must end.", max_length=128, example=BOOT_ID)] = (
-        msgspec.field(name="bootID", default="")
-    )
+    boot_id: releasing.EndingBootId = msgspec.field(name="bootID", default="")
     hardware_id: HardwareId = msgspec.field(name="hardwareID", default="")
     marked: Annotated[MarkedLease | None, about("The Lease on which Nodemend's marker was observed.")] = None
     proven: Annotated[
@@ -212,21 +159,12 @@ class SelfRemediationStatus(Wire):
         bool,
         about("The boot was active after a proof that it was over. Time proves nothing for it any longer."),
     ] = False
-    evidence: Annotated[Evidence | None, about("The evidence for the release, recorded before it.")] = None
-    tainted: Annotated[
-        bool, about("The release has started: Nodemend's out-of-service taint may be on the Node.")
-    ] = False
-    released: Annotated[bool, about("All pods and volumes have left the node.")] = False
-    pods_left: Annotated[int, about("Pods still bound to the node.", ge=0)] = 0
-    attachments_left: Annotated[int, about("Volumes still attached to the node.", ge=0)] = 0
-    conditions: Annotated[
-        tuple[Condition, ...],
-        about(
-            "Processing, Fenced, WorkloadReleased, Succeeded, EvidenceContradicted.",
-            max_length=16,
-            keys=("type",),
-        ),
-    ] = ()
+    evidence: releasing.RecordedEvidence = None
+    tainted: releasing.Tainted = False
+    released: releasing.Released = False
+    pods_left: releasing.PodsLeft = 0
+    attachments_left: releasing.AttachmentsLeft = 0
+    conditions: releasing.RemediationConditions = ()
 
 
 class SelfRemediation(Wire):
@@ -235,31 +173,18 @@ class SelfRemediation(Wire):
     RULES: ClassVar = RULES
 
     metadata: ObjectMeta = ObjectMeta()
-    spec: Annotated[
-        SelfRemediationSpec,
-        about(
-            "The settings of the remediation.",
-            rules=(
-                Rule(
-                    "self == oldSelf",
-                    "cannot be changed: it may be in progress; delete this object and change the template",
-                ),
-            ),
-        ),
-    ] = SelfRemediationSpec()
+    spec: Annotated[SelfRemediationSpec, releasing.FIXED_SETTINGS] = SelfRemediationSpec()
     status: SelfRemediationStatus = SelfRemediationStatus()
 
 
 class TemplatedSelfSpec(Wire):
     """The content of a remediation that is created from the template."""
 
-    spec: Annotated[
-        SelfRemediationSpec, about("The spec of each remediation created from this template.")
-    ] = SelfRemediationSpec()
+    spec: Annotated[SelfRemediationSpec, releasing.TEMPLATED_SPEC] = SelfRemediationSpec()
 
 
 class SelfRemediationTemplateSpec(Wire):
-    template: Annotated[TemplatedSelfSpec, about("The content of each remediation.")] = TemplatedSelfSpec()
+    template: Annotated[TemplatedSelfSpec, releasing.TEMPLATE] = TemplatedSelfSpec()
 
 
 class SelfRemediationTemplate(Wire):
