@@ -213,6 +213,8 @@ class ReleaseStatus(Protocol):
     @property
     def epoch(self) -> int: ...
     @property
+    def node_uid(self) -> str: ...
+    @property
     def evidence(self) -> Evidence | None: ...
     @property
     def released(self) -> bool: ...
@@ -413,25 +415,8 @@ def has_revocation(facts: LifeFacts) -> bool:
     return facts.revocation.startswith(f"{facts.remediation.metadata.uid}.")
 
 
-class Releasing(ReleaseStatus, Protocol):
-    @property
-    def node_uid(self) -> str: ...
-
-
-class ReleasingRemediation(RemediationLike, Protocol):
-    @property
-    def status(self) -> Releasing: ...
-
-
-class EndingFacts(LifeFacts, Protocol):
-    """Inputs of a remediation that releases once and is ending."""
-
-    @property
-    def remediation(self) -> ReleasingRemediation: ...
-
-
 def leave_node(
-    facts: EndingFacts,
+    facts: LifeFacts,
 ) -> RemoveTaint | RevokeRelease | ForgetEvidence | ClearRevocation | Hold | None:
     """Remove Nodemend's taint and revocation from the Node, and revoke writes that could still succeed.
 
