@@ -13,11 +13,14 @@ from nodemend.guard.state import (
     Busy,
     CountScope,
     GuardTarget,
+    PlacedTarget,
+    PreviousState,
     StormScope,
     StormScopeKind,
     StormTracker,
     TargetIndex,
     TargetState,
+    TargetStatus,
 )
 from nodemend.kube.store import Store
 from nodemend.records.live_reads import policy_facts
@@ -105,8 +108,8 @@ class GuardEvaluator:
             else facts
         )
 
-    def place_of(self, guard_target: GuardTarget, moment: Clocks) -> CountScope:
-        return self.place(guard_target.check.name, guard_target, moment, guard_target.cluster)
+    def place_target(self, target: GuardTarget, moment: Clocks) -> PlacedTarget:
+        return PlacedTarget(target, self.place(target.check.name, target, moment, target.cluster))
 
     def place(self, check: str, who: HasLabels, moment: Clocks, cluster: str = "") -> CountScope:
         """Return the scopes in which a target is counted."""
@@ -114,18 +117,27 @@ class GuardEvaluator:
         domains = policy.value.domains if isinstance(policy, Present) else None
         return CountScope(check, who.labels.get(domains.key, "") if domains is not None else "", cluster)
 
-    def update_storms(self, guard_target: GuardTarget, place: CountScope, moment: Clocks) -> None:
+    def count(self, placed: PlacedTarget, *, well: bool) -> PreviousState | None:
+        """Count a target that is not well as unhealthy, before the guard reads the counts.
+
+        Return its state before.
+        """
+        name = placed.target.name
+        before = self.target_index.previous(name)
+        if not well and (before is None or before[1].state is TargetState.HEALTHY):
+            self.target_index.upsert(name, placed.place, TargetStatus(TargetState.UNHEALTHY))
+        return before
+
+    def update_storms(self, placed: PlacedTarget, moment: Clocks) -> None:
         """Update the storm state of each scope in which this target is counted."""
         policy = self.policy(moment)
         if isinstance(policy, Present):
-            for scope, active in self._storms(guard_target, place, policy.value):
+            for scope, active in self._storms(placed.target, placed.place, policy.value):
                 self._storm_tracker.update(scope, active=active, now=moment.now)
 
-    def facts_of(
-        self, guard_target: GuardTarget, place: CountScope, moment: Clocks, busy: Busy | None = None
-    ) -> GuardFacts:
+    def evaluate(self, placed: PlacedTarget, moment: Clocks, busy: Busy | None = None) -> GuardFacts:
         """Return the guard's facts. `busy` comes from a live read if given, otherwise from the caches."""
-        policy = self.policy(moment)
+        guard_target, place, policy = placed.target, placed.place, self.policy(moment)
         settle_time = policy.value.settle_time if isinstance(policy, Present) else 0.0
         busy = self._around.busy(guard_target, moment.now) if busy is None else busy
         domain = place.domain and self._domain(guard_target, place, busy)
@@ -168,8 +180,8 @@ class GuardEvaluator:
 
     def of_check(self, anybody: GuardTarget, moment: Clocks) -> Allowed | Hold:
         """Evaluate the guard for a check as a whole, for its status. The start interval is left out."""
-        place = CountScope(anybody.check.name, cluster=anybody.cluster)
-        return guard(replace(self.facts_of(anybody, place, moment), since_last_start=inf))
+        placed = PlacedTarget(anybody, CountScope(anybody.check.name, cluster=anybody.cluster))
+        return guard(replace(self.evaluate(placed, moment), since_last_start=inf))
 
     def storm_state(self, moment: Clocks) -> str:
         """Return the most severe storm state of all scopes: active, cooldown, or "" for neither."""

@@ -534,6 +534,14 @@ class GuardTarget:
     """True if its kind states it. Always False for a node: the control-plane index decides by name."""
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedTarget:
+    """A guard target, and the scopes in which it counts in this pass."""
+
+    target: GuardTarget
+    place: CountScope
+
+
 class StormScopeKind(Enum):
     CLUSTER = "cluster"
     CHECK = "check"

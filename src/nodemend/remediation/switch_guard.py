@@ -128,9 +128,8 @@ class _GuardedCluster:
 
     def upsert(self, guard_target: GuardTarget, entry: TargetStatus, moment: Clocks) -> None:
         self.deleted.forget(guard_target.name)
-        self.evaluator.target_index.upsert(
-            guard_target.name, self.evaluator.place_of(guard_target, moment), entry
-        )
+        placed = self.evaluator.place_target(guard_target, moment)
+        self.evaluator.target_index.upsert(guard_target.name, placed.place, entry)
 
     def leave(self, name: str, now: float, *, counts_on: bool) -> None:
         if not counts_on or self.deleted.count_on(name, now) is None:
@@ -138,7 +137,7 @@ class _GuardedCluster:
             self.evaluator.target_index.remove(name)
 
     def update_storms(self, guard_target: GuardTarget, moment: Clocks) -> None:
-        self.evaluator.update_storms(guard_target, self.evaluator.place_of(guard_target, moment), moment)
+        self.evaluator.update_storms(self.evaluator.place_target(guard_target, moment), moment)
 
     def expire(self, now: float) -> None:
         for name in self.deleted.names:
@@ -279,10 +278,10 @@ class RemediatorGuard:
         seen: ReadResult[OtherRemediations],
     ) -> GuardFacts:
         """Return guard facts: counts and storms from the caches, open remediations as just read."""
-        place = evaluator.place_of(guard_target, moment)
-        evaluator.update_storms(guard_target, place, moment)
+        placed = evaluator.place_target(guard_target, moment)
+        evaluator.update_storms(placed, moment)
         others = seen.value if isinstance(seen, Present) else OtherRemediations()
-        facts = evaluator.facts_of(guard_target, place, moment, Busy())
+        facts, place = evaluator.evaluate(placed, moment, Busy()), placed.place
         away = [
             place_of
             for name in others.away | {guard_target.name}

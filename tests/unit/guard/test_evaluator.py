@@ -21,6 +21,7 @@ from nodemend.guard.state import (
     ControlPlaneIndex,
     CountScope,
     GuardTarget,
+    PlacedTarget,
     StormTracker,
     TargetState,
     TargetStatus,
@@ -71,14 +72,16 @@ def test_a_target_is_counted_in_the_domain_that_the_policy_s_label_names() -> No
     node = a_node("n1", {ZONE: "zone-a"}, Ready="Unknown")
     guard_target = a_guard_target(node)
 
-    assert a_guard_evaluator(a_view(policy=acting())).place_of(guard_target, a_moment(0)) == CountScope(
+    assert a_guard_evaluator(a_view(policy=acting())).place_target(
+        guard_target, a_moment(0)
+    ).place == CountScope("workers", "")
+    domains = acting(failure_domains=FailureDomains())
+    assert a_guard_evaluator(a_view(policy=domains)).place_target(
+        guard_target, a_moment(0)
+    ).place == CountScope("workers", "zone-a")
+    assert a_guard_evaluator(a_view()).place_target(guard_target, a_moment(0)).place == CountScope(
         "workers", ""
     )
-    domains = acting(failure_domains=FailureDomains())
-    assert a_guard_evaluator(a_view(policy=domains)).place_of(guard_target, a_moment(0)) == CountScope(
-        "workers", "zone-a"
-    )
-    assert a_guard_evaluator(a_view()).place_of(guard_target, a_moment(0)) == CountScope("workers", "")
 
 
 def test_the_facts_that_the_guard_gets() -> None:
@@ -89,7 +92,7 @@ def test_the_facts_that_the_guard_gets() -> None:
     evaluator.target_index.upsert("n1", here, SICK)
     evaluator.target_index.upsert("n2", here, HEALTHY)
     evaluator.target_index.upsert("n3", CountScope("others", "zone-b"), HEALTHY)
-    facts = evaluator.facts_of(a_guard_target(), here, a_moment(5.0))
+    facts = evaluator.evaluate(PlacedTarget(a_guard_target(), here), a_moment(5.0))
 
     assert isinstance(facts.policy, Present)
     assert facts.policy.value.max_unhealthy == Percent(30)
@@ -103,7 +106,9 @@ def test_the_facts_that_the_guard_gets() -> None:
 def test_trouble_with_the_nodes_is_remembered() -> None:
     view = a_view(policy=acting())
     view.nodes.troubled_at = 3.0
-    facts = a_guard_evaluator(view).facts_of(a_guard_target(), CountScope("workers"), a_moment(5.0))
+    facts = a_guard_evaluator(view).evaluate(
+        PlacedTarget(a_guard_target(), CountScope("workers")), a_moment(5.0)
+    )
     assert facts.freshness == CacheFreshness(5.0, VIEW_GOOD_FOR, 2.0, CALM_NEEDED)
 
 
@@ -114,23 +119,27 @@ def test_a_storm_is_detected_and_settles_when_it_ends() -> None:
     for name in ("n1", "n2"):
         evaluator.target_index.upsert(name, here, SICK)
     evaluator.target_index.upsert("n3", here, HEALTHY)
-    evaluator.update_storms(guard_target, here, a_moment(1.0))
-    assert guard(evaluator.facts_of(guard_target, here, a_moment(1.0))) == Hold(
+    evaluator.update_storms(PlacedTarget(guard_target, here), a_moment(1.0))
+    assert guard(evaluator.evaluate(PlacedTarget(guard_target, here), a_moment(1.0))) == Hold(
         TooManyUnhealthy("the cluster", 2, 3, "40%", 1)
     )
     assert evaluator.storm_state(a_moment(1.0)) == "StormActive"
 
     evaluator.target_index.upsert("n2", here, HEALTHY)
-    evaluator.update_storms(guard_target, here, a_moment(2.0))
-    assert guard(evaluator.facts_of(guard_target, here, a_moment(2.0))) == Hold(CoolingDown(300.0))
+    evaluator.update_storms(PlacedTarget(guard_target, here), a_moment(2.0))
+    assert guard(evaluator.evaluate(PlacedTarget(guard_target, here), a_moment(2.0))) == Hold(
+        CoolingDown(300.0)
+    )
     assert evaluator.storm_state(a_moment(2.0)) == "CoolingDown"
-    assert guard(evaluator.facts_of(guard_target, here, a_moment(89.0))) == Hold(CoolingDown(213.0))
+    assert guard(evaluator.evaluate(PlacedTarget(guard_target, here), a_moment(89.0))) == Hold(
+        CoolingDown(213.0)
+    )
 
 
 def test_no_unhealthy_node_is_no_storm_even_with_a_limit_of_zero() -> None:
     evaluator, here = a_guard_evaluator(a_view(policy=acting(max_unhealthy=0))), CountScope("workers")
     evaluator.target_index.upsert("n1", here, HEALTHY)
-    evaluator.update_storms(a_guard_target(), here, a_moment(1.0))
+    evaluator.update_storms(PlacedTarget(a_guard_target(), here), a_moment(1.0))
     assert evaluator.storm_state(a_moment(1.0)) == ""
 
 
@@ -143,10 +152,10 @@ def test_small_domains_have_no_storms() -> None:
     for name in ("n1", "n2"):
         evaluator.target_index.upsert(name, here, SICK)
     evaluator.target_index.upsert("n3", here, HEALTHY)
-    evaluator.update_storms(a_guard_target(check=check), here, a_moment(1.0))
+    evaluator.update_storms(PlacedTarget(a_guard_target(check=check), here), a_moment(1.0))
     assert evaluator.storm_state(a_moment(1.0)) == ""
     evaluator.target_index.upsert("n4", here, HEALTHY)
-    evaluator.update_storms(a_guard_target(check=check), here, a_moment(2.0))
+    evaluator.update_storms(PlacedTarget(a_guard_target(check=check), here), a_moment(2.0))
     assert evaluator.storm_state(a_moment(2.0)) == "StormActive"
 
 

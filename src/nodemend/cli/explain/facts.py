@@ -231,12 +231,11 @@ def guard_facts(facts: ExplainFacts, target: NodeTarget) -> GuardFacts:
         control_plane_index.observe(node)
         other = targets.find_target(facts.view, node.name)
         if other is not None:
-            place = evaluator.place_of(guard_target_of(other, facts.now), moment)
-            evaluator.target_index.upsert(node.name, place, _entry(facts, other))
+            placed = evaluator.place_target(guard_target_of(other, facts.now), moment)
+            evaluator.target_index.upsert(node.name, placed.place, _entry(facts, other))
     for name, place in _deleted_targets(facts):
         evaluator.target_index.upsert(name, place, TargetStatus(TargetState.DELETED))
-    guard_target = guard_target_of(target, facts.now)
-    return evaluator.facts_of(guard_target, evaluator.place_of(guard_target, moment), moment)
+    return evaluator.evaluate(evaluator.place_target(guard_target_of(target, facts.now), moment), moment)
 
 
 def _deleted_targets(facts: ExplainFacts) -> Iterator[tuple[str, CountScope]]:

@@ -243,8 +243,8 @@ def evaluate_machine(snapshot: MachineSnapshot, machine: MachineRecord) -> Machi
     moment = Clocks(NOW_IN_VIEW, snapshot.around.now)
     evaluator = _survey(snapshot, moment)
     policy = value_of(evaluator.policy(moment))
-    guard_target = guard_target_of(snapshot.view, target, policy)
-    facts = evaluator.facts_of(guard_target, evaluator.place_of(guard_target, moment), moment)
+    placed = evaluator.place_target(guard_target_of(snapshot.view, target, policy), moment)
+    facts = evaluator.evaluate(placed, moment)
     health = _evaluate_health(snapshot, target)
     way = targets.way_of(snapshot.view, target, policy, NOW_IN_VIEW)
     request = decide_machine(health, way, machine.marks, guard(facts))
@@ -268,9 +268,10 @@ def _survey(snapshot: MachineSnapshot, moment: Clocks) -> GuardEvaluator:
         if target is None:
             continue
         in_progress = target.machine.marks.asks_owner or targets.find_remediation(view, target) is not None
-        guard_target = guard_target_of(view, target, value_of(evaluator.policy(moment)))
+        policy = value_of(evaluator.policy(moment))
+        placed = evaluator.place_target(guard_target_of(view, target, policy), moment)
         entry = target_status(_evaluate_health(snapshot, target), None, remediating=in_progress)
-        evaluator.target_index.upsert(guard_target.name, evaluator.place_of(guard_target, moment), entry)
+        evaluator.target_index.upsert(placed.target.name, placed.place, entry)
     return evaluator
 
 

@@ -335,9 +335,10 @@ class _Engine:
 
     def _decide(self, pending: Iterable[str], moment: Clocks, *, woken: bool) -> None:
         # After all targets are counted, one target per place is enough to detect a storm there.
-        places = {case.place: case for name in pending if (case := self._evaluate(name, moment)) is not None}
+        cases = (self._evaluate(name, moment) for name in pending)
+        places = {case.placed.place: case for case in cases if case is not None}
         for case in places.values():
-            self._checker.evaluator.update_storms(case.guard_target, case.place, moment)
+            self._checker.evaluator.update_storms(case.placed, moment)
         storm_state = self._checker.evaluator.storm_state(moment)
         if (
             self._log_writer.storm_state(
@@ -347,7 +348,7 @@ class _Engine:
         ):
             self._agenda.wake(moment.now + self._checker.settle_time(moment))
         while (begun := self._let_somebody_begin(moment, places.keys(), woken=woken)) is not None:
-            places[begun.place] = begun
+            places[begun.placed.place] = begun
 
     def _evaluate(self, name: str, moment: Clocks) -> SimulatedEvaluation | None:
         """Evaluate a node and carry out its actions, until none of them changes its evaluation."""
@@ -439,9 +440,9 @@ class _Engine:
         name = case.target.node.name
         alone = case.existing is not None or self._checker.is_control_plane(name)
         return QueueKey(
-            place=case.place,
-            excluded_by=case.guard_target.excluded_by,
-            maintained_by=case.guard_target.maintained_by,
+            place=case.placed.place,
+            excluded_by=case.placed.target.excluded_by,
+            maintained_by=case.placed.target.maintained_by,
             remedy=self._checker.escalation.next_of(case.target),
             alone=name if alone else "",
         )

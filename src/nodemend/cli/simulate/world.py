@@ -23,7 +23,7 @@ from nodemend.guard.state import (
     HEALTHY,
     REMEDIATING,
     CountScope,
-    GuardTarget,
+    PlacedTarget,
     StormTracker,
     TargetState,
     TargetStatus,
@@ -253,8 +253,7 @@ class SimulatedEvaluation:
     health: NodeHealth
     found: FoundRemediation | None
     existing: ExistingRemediation | None
-    guard_target: GuardTarget
-    place: CountScope
+    placed: PlacedTarget
 
     @property
     def ours(self) -> FoundRemediation | None:
@@ -270,7 +269,7 @@ class SimulatedChecker:
         storm_tracker = StormTracker(stormy_before=storm_before(world.view.policies), now=0.0)
         self.evaluator = GuardEvaluator(self._around, storm_tracker, last_start=-inf)
         self.escalation = EscalationTracker(world.view)
-        self._guard_targets: dict[str, tuple[GuardTarget, CountScope]] = {}
+        self._placed: dict[str, PlacedTarget] = {}
         self._known_policies: dict[str, RemedyPolicy] = {}
 
     def rebuild_counts(self, moment: Clocks) -> Iterator[str]:
@@ -299,20 +298,19 @@ class SimulatedChecker:
             since = seen.remediations.get(found.record.uid, moment.now)
             existing = targets.as_existing(found, target, view, moment.now - since)
         health = targets.evaluate_target(target, seen.ages, moment.now)
-        guard_target, place = self._guard_target(target, moment)
-        return SimulatedEvaluation(target, health, found, existing, guard_target, place)
+        return SimulatedEvaluation(target, health, found, existing, self._place(target, moment))
 
-    def _guard_target(self, target: NodeTarget, moment: Clocks) -> tuple[GuardTarget, CountScope]:
+    def _place(self, target: NodeTarget, moment: Clocks) -> PlacedTarget:
         """Return the guard target and its scope from a cache: labels do not change in a simulation.
 
         A check with a pause or maintenance conditions is computed each time, because a pause may end and
         conditions change.
         """
         name, spec = target.node.name, target.check.spec
-        known = self._guard_targets.get(name)
+        known = self._placed.get(name)
         if known is None or spec.pause is not None or spec.maintenance:
             guard_target = guard_target_of(target, moment.wall)
-            known = self._guard_targets[name] = guard_target, self.evaluator.place_of(guard_target, moment)
+            known = self._placed[name] = self.evaluator.place_target(guard_target, moment)
         return known
 
     def _remedy_policy(self, target: NodeTarget) -> RemedyPolicy:
@@ -327,16 +325,17 @@ class SimulatedChecker:
 
     def ask(self, case: SimulatedEvaluation, moment: Clocks) -> Request:
         """Return the action that the target needs, with the guard's answer."""
-        guarded = guard(self.evaluator.facts_of(case.guard_target, case.place, moment))
+        guarded = guard(self.evaluator.evaluate(case.placed, moment))
         return decide(case.health, case.existing, guarded, self._remedy_policy(case.target))
 
     def ask_for_all(self, moment: Clocks) -> dict[str, HoldReason | None]:
         """Return by check the reason that holds every target; None if the answer depends on the target."""
         answers: dict[str, HoldReason | None] = {}
         for check in self._world.view.checks.all():
-            anybody, place = anybody_under(check, moment.wall), CountScope(check.metadata.name)
-            guarded = guard(self.evaluator.facts_of(anybody, place, moment))
-            answers[place.check] = guarded.reason if isinstance(guarded, Hold) else None
+            name = check.metadata.name
+            anybody = PlacedTarget(anybody_under(check, moment.wall), CountScope(name))
+            guarded = guard(self.evaluator.evaluate(anybody, moment))
+            answers[name] = guarded.reason if isinstance(guarded, Hold) else None
         return answers
 
     def note(self, case: SimulatedEvaluation, request: Request) -> None:
@@ -353,7 +352,7 @@ class SimulatedChecker:
     def _upsert(self, case: SimulatedEvaluation, *, remediating: bool) -> TargetStatus:
         healthy = isinstance(case.health, Healthy)
         entry = REMEDIATING if remediating else HEALTHY if healthy else SICK
-        self.evaluator.target_index.upsert(case.target.node.name, case.place, entry)
+        self.evaluator.target_index.upsert(case.target.node.name, case.placed.place, entry)
         return entry
 
     def settle_time(self, moment: Clocks) -> float:

@@ -161,7 +161,7 @@ class MachineActions:
         if objection is not None:
             return objection
         async with self._turn.taken():
-            guarded = await self._preflight.guard(case.target, case.place)
+            guarded = await self._preflight.guard(case.target, case.placed)
             if isinstance(guarded, Hold):
                 return guarded
             write = await self._write_for(case, request, fresh)
@@ -376,7 +376,7 @@ class MachineHealthCheckController:
             self._tracker.upsert(case, REMEDIATING)
             if begun == Done():
                 waited = self._tracker.unhealthy_since.begin(
-                    case.guard_target.name, self._tracker.moment().now
+                    case.placed.target.name, self._tracker.moment().now
                 )
                 self._recorder.started(case.target, request, waited)
                 self._note_deletion(case.target, request)

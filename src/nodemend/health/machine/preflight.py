@@ -15,7 +15,7 @@ from nodemend.api.remediation_policy import MachineRemediation, RemediationPolic
 from nodemend.api.resources import REMEDIATION_POLICY
 from nodemend.api.upstream_types import Node
 from nodemend.guard.evaluator import Clocks, GuardEvaluator
-from nodemend.guard.state import CountScope
+from nodemend.guard.state import PlacedTarget
 from nodemend.health.creation import CreationContext, check_before_deletion
 from nodemend.health.machine import targets
 from nodemend.health.machine.annotation import check_ended, check_needed
@@ -250,7 +250,7 @@ class MachinePreflight:
         first, *more = (_with_reason(finding, reported) for finding in (health.match, *health.more))
         return Unhealthy(first, tuple(more))
 
-    async def guard(self, target: MachineTarget, place: CountScope) -> Allowed | Hold:
+    async def guard(self, target: MachineTarget, placed: PlacedTarget) -> Allowed | Hold:
         """Evaluate the guard with the policy, remediations and Leases read live, and the rest from caches."""
         async with ConcurrentReads(self._reader.runtime) as questions:
             listed = questions.ask(self._creation_context.open_remediations.listed())
@@ -264,9 +264,9 @@ class MachinePreflight:
         if external_hold.answer is not None:
             return external_hold.answer
         moment = Clocks(runtime.monotonic(), runtime.wall())
-        guard_target = guard_target_of(self._view, target, value_of(policy))
-        busy = self._around.busy_by(others, guard_target, moment.now)
-        return guard(replace(self._evaluator.facts_of(guard_target, place, moment, busy), policy=policy))
+        placed = replace(placed, target=guard_target_of(self._view, target, value_of(policy)))
+        busy = self._around.busy_by(others, placed.target, moment.now)
+        return guard(replace(self._evaluator.evaluate(placed, moment, busy), policy=policy))
 
     async def _external_lease(self, machine: MachineRecord) -> Hold | None:
         """Return a hold if another operator holds the node's Lease.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from nodemend.guard.evaluator import Clocks, GuardEvaluator
-from nodemend.guard.state import CountScope, GuardTarget, TargetState, TargetStatus, target_status
+from nodemend.guard.state import PlacedTarget, TargetState, TargetStatus, target_status
 from nodemend.health.conditions import UnhealthySince
 from nodemend.health.machine import targets
 from nodemend.health.machine.index import MachineCheckKey, MachineKey
@@ -32,8 +32,7 @@ class MachineEvaluation:
     """The evaluation of one target. `before` is its previous entry and the check that owned it then."""
 
     target: MachineTarget
-    guard_target: GuardTarget
-    place: CountScope
+    placed: PlacedTarget
     health: NodeHealth
     way: RemediationPath
     guarded: Allowed | Hold
@@ -71,20 +70,19 @@ class MachineTracker:
     def evaluate(self, target: MachineTarget) -> MachineEvaluation:
         """Evaluate a target: its health, the counts including it, and the guard."""
         moment = self.moment()
-        health, guard_target, place = self._place(target, moment)
-        self.unhealthy_since.note(guard_target.name, health, moment.now)
-        before = self._evaluator.target_index.previous(guard_target.name)
-        self._count_in(guard_target.name, place, health)
+        health, placed = self._place(target, moment)
+        self.unhealthy_since.note(placed.target.name, health, moment.now)
+        before = self._evaluator.count(placed, well=isinstance(health, Healthy))
         if isinstance(self._view.clusters.nodes_of(target.machine), ClusterNodes):
             # Machines of an invisible cluster are Unjudged. That is no storm and needs no cooldown.
-            self._evaluator.update_storms(guard_target, place, moment)
-        guarded = guard(self._evaluator.facts_of(guard_target, place, moment))
+            self._evaluator.update_storms(placed, moment)
+        guarded = guard(self._evaluator.evaluate(placed, moment))
         way = targets.way_of(self._view, target, value_of(self._evaluator.policy(moment)), moment.now)
         previous = (self._checks[before[0].check], before[1]) if before is not None else None
-        return MachineEvaluation(target, guard_target, place, health, way, guarded, previous)
+        return MachineEvaluation(target, placed, health, way, guarded, previous)
 
     def upsert(self, case: MachineEvaluation, entry: TargetStatus) -> None:
-        self._evaluator.target_index.upsert(case.guard_target.name, case.place, entry)
+        self._evaluator.target_index.upsert(case.placed.target.name, case.placed.place, entry)
         here, before = case.target.check_key, case.before
         if before == (here, entry):
             return
@@ -140,9 +138,9 @@ class MachineTracker:
         known = self._evaluator.target_index.find(str(key))
         if target is None or known is None or known.state is not TargetState.UNJUDGED:
             return
-        health, guard_target, place = self._place(target, self.moment())
+        health, placed = self._place(target, self.moment())
         entry = target_status(health, None, remediating=False)
-        if self._evaluator.target_index.upsert(guard_target.name, place, entry):
+        if self._evaluator.target_index.upsert(placed.target.name, placed.place, entry):
             self._judgements.judged(target, known, entry)
             self._ask_for_report(target.check_key, REPORT_AT_MOST_EVERY)
 
@@ -151,15 +149,15 @@ class MachineTracker:
         if target is None:
             self.remove(key)
             return
-        health, guard_target, place = self._place(target, self.moment())
+        health, placed = self._place(target, self.moment())
         marked = target.machine.marks.asks_owner
         remediating = marked or targets.find_remediation(self._view, target) is not None
-        entry = self._evaluator.target_index.find(guard_target.name) or target_status(
+        entry = self._evaluator.target_index.find(placed.target.name) or target_status(
             health, None, remediating=remediating
         )
-        self._evaluator.target_index.upsert(guard_target.name, place, entry)
+        self._evaluator.target_index.upsert(placed.target.name, placed.place, entry)
 
-    def _place(self, target: MachineTarget, moment: Clocks) -> tuple[NodeHealth, GuardTarget, CountScope]:
+    def _place(self, target: MachineTarget, moment: Clocks) -> tuple[NodeHealth, PlacedTarget]:
         self._checks.update((str(one), one) for one in (target.check_key, *target.overlapping))
         others = tuple([str(one) for one in target.overlapping])
         self._report(
@@ -167,15 +165,4 @@ class MachineTracker:
         )
         facts = targets.machine_facts(self._view, target, self._seen, moment.now)
         guard_target = guard_target_of(self._view, target, value_of(self._evaluator.policy(moment)))
-        return (
-            targets.evaluate_target(target, facts),
-            guard_target,
-            self._evaluator.place_of(guard_target, moment),
-        )
-
-    def _count_in(self, name: str, place: CountScope, health: NodeHealth) -> None:
-        """Count a target as unhealthy, if it is not Healthy, before the guard evaluates it."""
-        known = self._evaluator.target_index.find(name)
-        if isinstance(health, Healthy) or (known is not None and known.state is not TargetState.HEALTHY):
-            return
-        self._evaluator.target_index.upsert(name, place, TargetStatus(TargetState.UNHEALTHY))
+        return targets.evaluate_target(target, facts), self._evaluator.place_target(guard_target, moment)

@@ -16,8 +16,8 @@ from nodemend.guard.state import (
     A_MOMENT,
     RECHECK_INTERVAL,
     REMEDIATING,
-    CountScope,
     HeldQueue,
+    PlacedTarget,
     StormTracker,
     TargetStatus,
     held_target_status,
@@ -29,7 +29,7 @@ from nodemend.health.node import targets
 from nodemend.health.node.cleanup import OrderExpiryRecorder, OrderLifecycle, OrphanRecorder, Orphans
 from nodemend.health.node.preflight import ApprovedOrder, NodePreflight, Orders
 from nodemend.health.node.report import History, NodeCountsRecorder, NodeReporter
-from nodemend.health.node.targets import NodeGuardInputs, NodeTarget, NodeView, guard_target_of
+from nodemend.health.node.targets import NodeGuardInputs, NodeTarget, NodeView
 from nodemend.health.node.tracker import (
     EscalationTracker,
     NodeEvaluation,
@@ -136,7 +136,7 @@ class Recoveries:
         self._turn = creation_context.turn
         self._open = creation_context.open_remediations
 
-    async def act(self, target: NodeTarget, place: CountScope, step: Step, moment: Clocks) -> Outcome:
+    async def act(self, target: NodeTarget, placed: PlacedTarget, step: Step, moment: Clocks) -> Outcome:
         match step:
             case MarkRecoveryPending():
                 # The report was requested; writing it requeues the target.
@@ -145,22 +145,22 @@ class Recoveries:
                 recovery = target.check.spec.recovery
                 if recovery is None:
                     raise ValueError("the check names no recovery")
-                return await self._begin(target, place, recovery, moment)
+                return await self._begin(target, placed, recovery, moment)
             case DeleteRecovery():
                 return await self._end(target)
             case _:
                 assert_never(step)
 
     async def _begin(
-        self, target: NodeTarget, place: CountScope, recovery: Recovery, moment: Clocks
+        self, target: NodeTarget, placed: PlacedTarget, recovery: Recovery, moment: Clocks
     ) -> Outcome:
-        facts = self._evaluator.facts_of(guard_target_of(target, moment.wall), place, moment)
+        facts = self._evaluator.evaluate(placed, moment)
         guarded = guard(facts, PASSES)
         if isinstance(guarded, Hold):
             return self._hold(target, guarded)
         # No other remediation of this leader may start in between.
         async with self._turn.taken():
-            write = await self._preflight.before_recovery(target, place, recovery)
+            write = await self._preflight.before_recovery(target, placed, recovery)
             if isinstance(write, Hold):
                 return self._hold(target, write)
             self._open.forget()
@@ -312,7 +312,7 @@ class NodeHealthCheckController:
                 case, remedy_index, target_status(case.health, hold, remediating=case.ours is not None)
             )
         if isinstance(step, MarkRecoveryPending | CreateRecovery | DeleteRecovery):
-            outcome = await self._recoveries.act(target, case.place, step, moment)
+            outcome = await self._recoveries.act(target, case.placed, step, moment)
             writes = outcome == Done()
         else:
             outcome = await self._act(case, remedy_index, request)
@@ -352,7 +352,7 @@ class NodeHealthCheckController:
         what = targets.would_create(target, target.check.spec.remedies[index].template)
         # The guard counts open remediations: two concurrent creations could both find one free slot.
         async with self._turn.taken():
-            write = await self._preflight.before_create(target, case.place, index, case.approved_order)
+            write = await self._preflight.before_create(target, case.placed, index, case.approved_order)
             if not isinstance(write, Hold):
                 # Consume the order before creating, so that after a crash the next leader does not follow it
                 # again.

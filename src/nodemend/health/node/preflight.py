@@ -16,7 +16,7 @@ from nodemend.api.remediation_policy import RemediationOrder, RemediationPolicy
 from nodemend.api.resources import NODE, NODE_HEALTH_CHECK, REMEDIATION_ORDER, REMEDIATION_POLICY, Resource
 from nodemend.api.upstream_types import Node
 from nodemend.guard.evaluator import Clocks, GuardEvaluator
-from nodemend.guard.state import CountScope, meets_threshold
+from nodemend.guard.state import PlacedTarget, meets_threshold
 from nodemend.health.creation import CreationContext, check_before_deletion, delete_remediation
 from nodemend.health.node import targets
 from nodemend.health.node.targets import (
@@ -24,7 +24,6 @@ from nodemend.health.node.targets import (
     NodeTarget,
     NodeView,
     find_conflicting_remediation,
-    guard_target_of,
 )
 from nodemend.health.remediation_index import Listed, NotServed, RemedyKind
 from nodemend.kube.outcome import Ok
@@ -338,7 +337,11 @@ class NodePreflight:
         self._creation_context = creation_context
 
     async def before_create(
-        self, target: NodeTarget, place: CountScope, index: int, approved_order: ApprovedOrder | None = None
+        self,
+        target: NodeTarget,
+        placed: PlacedTarget,
+        index: int,
+        approved_order: ApprovedOrder | None = None,
     ) -> Request | Hold:
         """Return the create request of a remediation, or a hold.
 
@@ -357,10 +360,10 @@ class NodePreflight:
         annotations, passing = (
             (approved_order.annotations, approved_order.passing) if approved_order else ({}, ())
         )
-        return objection or self._evaluate(target, place, live, _Wanted(template, annotations, passing))
+        return objection or self._evaluate(target, placed, live, _Wanted(template, annotations, passing))
 
     async def before_recovery(
-        self, target: NodeTarget, place: CountScope, recovery: Recovery
+        self, target: NodeTarget, placed: PlacedTarget, recovery: Recovery
     ) -> Request | Hold:
         """Return the create request of a recovery, or a hold.
 
@@ -372,7 +375,7 @@ class NodePreflight:
             return live
         objection = verify_healthy(target, live.node) or verify_check(target, live.check, pending=True)
         wanted = _Wanted(recovery.template, {well_known.RECOVERY: "true"}, PASSES)
-        return objection or self._evaluate(target, place, live, wanted)
+        return objection or self._evaluate(target, placed, live, wanted)
 
     async def before_end(self, record: RemediationRecord) -> Request | Hold:
         """Return the delete request of a recovery: the same object by UID, in its current version."""
@@ -422,7 +425,7 @@ class NodePreflight:
         )
 
     def _evaluate(
-        self, target: NodeTarget, place: CountScope, live: _LiveState, wanted: _Wanted
+        self, target: NodeTarget, placed: PlacedTarget, live: _LiveState, wanted: _Wanted
     ) -> Request | Hold:
         """Return the create request, or a hold: conflicting remediation, guard, or missing template."""
         if isinstance(live.others, Unreadable):
@@ -430,7 +433,7 @@ class NodePreflight:
         hold = (
             find_conflicting_remediation(self._view, target.node.name, live.others)
             or live.external_hold
-            or self._guard(target, place, live.policy, live.others, wanted.passing)
+            or self._guard(placed, live.policy, live.others, wanted.passing)
         )
         if hold is not None:
             return hold
@@ -443,8 +446,7 @@ class NodePreflight:
 
     def _guard(
         self,
-        target: NodeTarget,
-        place: CountScope,
+        placed: PlacedTarget,
         policy: ReadResult[PolicyFacts],
         others: list[RemediationRecord],
         passing: tuple[type[HoldReason], ...],
@@ -453,6 +455,6 @@ class NodePreflight:
         runtime = self._reader.runtime
         moment = Clocks(runtime.monotonic(), runtime.wall())
         busy = targets.busy_nodes(self._view, others, moment.now)
-        facts = self._evaluator.facts_of(guard_target_of(target, moment.wall), place, moment, busy)
+        facts = self._evaluator.evaluate(placed, moment, busy)
         guarded = guard(replace(facts, policy=policy), passing)
         return guarded if isinstance(guarded, Hold) else None

@@ -17,10 +17,9 @@ from nodemend.api.quantities import parse_duration
 from nodemend.guard.evaluator import Clocks, GuardEvaluator
 from nodemend.guard.state import (
     HEALTHY,
-    CountScope,
     DeletedTargets,
+    PlacedTarget,
     PreviousState,
-    TargetState,
     TargetStatus,
     target_status,
 )
@@ -270,7 +269,7 @@ class NodeEvaluation:
     """One evaluation of a target: its facts and the guard's answer. `before` is its previous state."""
 
     target: NodeTarget
-    place: CountScope
+    placed: PlacedTarget
     health: NodeHealth
     found: FoundRemediation | None
     """The remediation that exists for the target."""
@@ -329,18 +328,17 @@ class NodeTracker:
         self.unhealthy_since.note(name, health, moment.now)
         found = targets.find_remediation(self._view, target)
         existing = self._as_open(found, target, moment) if found is not None else None
-        guard_target = guard_target_of(target, moment.wall)
-        place = self._evaluator.place_of(guard_target, moment)
-        before = self._evaluator.target_index.previous(name)
+        placed = self._evaluator.place_target(guard_target_of(target, moment.wall), moment)
         evaluation = self._orders.evaluate(target, health, existing, moment.now)
-        self._count_in(name, place, health, ordered=evaluation.stands)
-        self._evaluator.update_storms(guard_target, place, moment)
+        well = isinstance(health, Healthy) and not evaluation.stands
+        before = self._evaluator.count(placed, well=well)
+        self._evaluator.update_storms(placed, moment)
         asks = existing is None and (evaluation.stands or isinstance(health, Unhealthy))
-        facts = self._evaluator.facts_of(guard_target, place, moment) if asks else None
+        facts = self._evaluator.evaluate(placed, moment) if asks else None
         approved_order = evaluation.approved_order(facts)
         guarded = self._ask_guard(target, facts, approved_order) if facts else Allowed()
         return NodeEvaluation(
-            target, place, health, found, existing, evaluation, approved_order, guarded, before
+            target, placed, health, found, existing, evaluation, approved_order, guarded, before
         )
 
     def _ask_guard(
@@ -351,7 +349,7 @@ class NodeTracker:
         return report_dry_run(facts, guard(facts, passing), wish, POLICY_OF_DEFAULTS, passing)
 
     def upsert(self, case: NodeEvaluation, entry: TargetStatus) -> None:
-        place, before = case.place, case.before
+        place, before = case.placed.place, case.before
         self._evaluator.target_index.upsert(case.target.node.name, place, entry)
         if before == (place, entry):
             return
@@ -455,11 +453,3 @@ class NodeTracker:
     def _as_open(self, found: FoundRemediation, target: NodeTarget, moment: Clocks) -> ExistingRemediation:
         since = self._seen.remediations.get(found.record.uid, moment.now)
         return targets.as_existing(found, target, self._view, moment.now - since)
-
-    def _count_in(self, name: str, place: CountScope, health: NodeHealth, *, ordered: bool) -> None:
-        """Count a target as unhealthy, if it is, before the guard reads the counts."""
-        known = self._evaluator.target_index.find(name)
-        healthy = isinstance(health, Healthy) and not ordered
-        if healthy or (known is not None and known.state is not TargetState.HEALTHY):
-            return
-        self._evaluator.target_index.upsert(name, place, TargetStatus(TargetState.UNHEALTHY))

@@ -18,10 +18,10 @@ from nodemend.api.resources import (
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.explain.facts import gather_node
 from nodemend.guard.evaluator import GuardEvaluator
-from nodemend.guard.state import ControlPlaneIndex, CountScope, StormTracker
+from nodemend.guard.state import ControlPlaneIndex, CountScope, PlacedTarget, StormTracker
 from nodemend.health.creation import CreationContext, NoExternalLeases
 from nodemend.health.node.preflight import ApprovedOrder, NodePreflight, Orders
-from nodemend.health.node.targets import NodeGuardInputs, NodeTarget, NodeView, find_target
+from nodemend.health.node.targets import NodeGuardInputs, NodeTarget, NodeView, find_target, guard_target_of
 from nodemend.health.remediation_index import RemediationListCache
 from nodemend.kube.request import Method, Request
 from nodemend.kube.tasks import FairSemaphore
@@ -73,7 +73,8 @@ class Stage:
                 FairSemaphore(cluster.runtime), NoExternalLeases(), open_remediations
             )
             preflight = NodePreflight(cluster.reader, self.view, evaluator, orders, creation_context)
-            return await preflight.before_create(target, CountScope(CHECK), 0, approved_order)
+            placed = PlacedTarget(guard_target_of(target, cluster.runtime.wall()), CountScope(CHECK))
+            return await preflight.before_create(target, placed, 0, approved_order)
 
         return self.caller.run(observation)
 
