@@ -11,12 +11,13 @@ import asyncio
 import json
 import sys
 import time
-from typing import Any
+from typing import Any, cast
 
 from bench.clients.measure import cpu_seconds, resident_bytes, settle
 from nodemend.guard.state import CheckCounts
 from nodemend.health.manager import Checker, CheckerObservers
 from nodemend.health.node.controller import AllTargetsKey, Key, TargetKey
+from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.health.node.targets import NodeTarget
 from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
 from nodemend.kube.controller import Outcome
@@ -97,7 +98,8 @@ async def watch(kubeconfig: str) -> None:
     transport = HttpTransport(LiveCredentials(find_connection({}, kubeconfig), runtime), runtime)
     watched = Watched()
     election = ElectionSettings(lease=LeaseAddress("bench", "default"), candidate="bench")
-    checker = Checker(runtime, transport, election, CheckerObservers(watched, watched, watched))
+    recorder = cast("NodeHealthCheckRecorder", watched)
+    checker = Checker(runtime, transport, election, CheckerObservers(watched, watched, recorder))
     tell(began=time.monotonic())
     working = asyncio.create_task(checker.run())
     sync_report = asyncio.create_task(_tell_sync(checker))

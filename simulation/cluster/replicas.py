@@ -1,11 +1,11 @@
 """Replicas of Nodemend's programs in the simulated world: start, crash, restart."""
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, cast
 
 from nodemend.guard.policy_proof import Admission
 from nodemend.health.manager import Checker, CheckerObservers
-from nodemend.health.node.controller import NodeRecorder
+from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.kube.leader_runner import ElectionSettings, WorkOverranError
 from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.ports import Runtime, Transport
@@ -47,10 +47,11 @@ def checker(
     name: str,
     *,
     medik8s_leases: str = "",
-    recorder: NodeRecorder | None = None,
+    recorder: NodeHealthCheckRecorder | Silent | None = None,
     admission: Admission | None = None,
 ) -> Coroutine[Any, Any, None]:
-    observers = CheckerObservers(Silent(), Silent(), recorder or Silent())
+    reports = cast("NodeHealthCheckRecorder", recorder or Silent())
+    observers = CheckerObservers(Silent(), Silent(), reports)
     settings = election("nodemend-checker", name, "nodemend-system")
     return Checker(
         runtime, transport, settings, observers, medik8s_leases=medik8s_leases, admission=admission

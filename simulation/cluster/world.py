@@ -12,7 +12,7 @@ from nodemend.api import well_known
 from nodemend.api.crds import CUSTOM_RESOURCES, definition_of
 from nodemend.api.resources import MANUAL_REMEDIATION_TEMPLATE, NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY
 from nodemend.guard.policy_proof import Admission
-from nodemend.health.node.controller import NodeRecorder
+from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Method, Request
 from nodemend.remediation.manager import EnabledKinds
@@ -24,7 +24,7 @@ from simulation.cluster.direct import Direct
 from simulation.cluster.engine import Engine
 from simulation.cluster.machines import Machine
 from simulation.cluster.people import Admin
-from simulation.cluster.replicas import Replica, checker, remediator
+from simulation.cluster.replicas import Replica, Silent, checker, remediator
 from simulation.network import DRY_RUN, GOOD_LINK, LinkQuality
 from simulation.scheduler import Scheduler
 
@@ -86,7 +86,7 @@ class Shape:
     """CustomResourceDefinitions in addition to Nodemend's."""
     medik8s_leases: str = ""
     """The namespace of the Leases that the checker respects; empty: it ignores them."""
-    recorder: NodeRecorder | None = None
+    recorder: NodeHealthCheckRecorder | Silent | None = None
     """Receives the events of the checkers; None: no recorder."""
     power_cycle: bool = False
     """True if the remediators power hosts off and on."""

@@ -25,8 +25,8 @@ from nodemend.guard.policy_proof import (
     requirement_of_signer,
 )
 from nodemend.guard.shipped_policies import SHIPPED
-from nodemend.health.machine.events import MachineHealthCheckRecorder, WorkloadClusterRecorder
-from nodemend.health.machine.manager import MachineCheckingSettings, MachineObservers
+from nodemend.health.machine.events import MachineHealthCheckRecorder
+from nodemend.health.machine.manager import MachineCheckingSettings
 from nodemend.health.manager import Checker, CheckerObservers
 from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
@@ -203,15 +203,14 @@ def build_checker(around: ProgramDependencies) -> Checker:
 
 def _duty(around: ProgramDependencies) -> MachineCheckingSettings:
     log, metrics = around.log, around.metrics
-    observers = MachineObservers(
+    settings = around.settings
+    return MachineCheckingSettings(
         LoopTelemetry(metric_labels.MACHINE_HEALTH_CHECK, log, metrics),
         MachineHealthCheckRecorder(log, metrics, around.events.record),
-        WorkloadClusterRecorder(log),
+        around.connector if settings.workload_clusters else None,
+        settings.workload_kubeconfig_suffix,
+        settings.external_remediation_template if settings.external_remediation_annotation else "",
     )
-    settings = around.settings
-    connector = around.connector if settings.workload_clusters else None
-    template = settings.external_remediation_template if settings.external_remediation_annotation else ""
-    return MachineCheckingSettings(observers, connector, settings.workload_kubeconfig_suffix, template)
 
 
 run_checker = controller_command(

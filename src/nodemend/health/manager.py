@@ -19,10 +19,10 @@ from nodemend.health.node.controller import (
     CheckKey,
     Key,
     NodeHealthCheckController,
-    NodeRecorder,
     PolicyKey,
     TargetKey,
 )
+from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.health.node.targets import NodeView
 from nodemend.health.remediation_index import RemediationInformers, RemediationListCache, as_template
 from nodemend.health.reporting import REPORT_AT_MOST_EVERY
@@ -51,7 +51,7 @@ class CheckerObservers:
 
     election: ElectionObserver
     loop: LoopObserver[Key]
-    recorder: NodeRecorder
+    recorder: NodeHealthCheckRecorder
 
 
 class Checker:

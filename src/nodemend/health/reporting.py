@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
 
 from nodemend.api.meta import find_true
 from nodemend.api.node_health_check import NodeHealthCheckStatus
+from nodemend.api.resources import Resource
 from nodemend.api.upstream_types import ObjectReference
 from nodemend.guard import state
 from nodemend.guard.state import CheckCounts, LimitUsage, StormScopeKind, TargetState, TargetStatus
@@ -75,7 +76,7 @@ class GuardMetrics:
         if usage is None:
             self._remove(StormScopeKind.CHECK, check)
         else:
-            self._set(usage)
+            self._set(replace(usage, name=check))
 
     def show_cluster(self, cluster: str, usages: Iterable[LimitUsage]) -> None:
         """Export all limits of a cluster, and remove the series of limits that no longer exist."""
@@ -199,26 +200,29 @@ class EventSubject:
     logged: Mapping[str, object]
 
 
-class HealthEvents:
-    """The common part of the recorders of all checks. `record` takes an event and never blocks or fails."""
+def reference_to(resource: Resource, name: str, namespace: str = "", uid: str = "") -> ObjectReference:
+    return ObjectReference(
+        api_version=resource.api_version, kind=resource.kind, name=name, namespace=namespace, uid=uid
+    )
 
-    def __init__(
-        self,
-        controller: str,
-        words: EventReasons,
-        log: Log,
-        metrics: Metrics,
-        record: Callable[[EventRecord], None],
-    ) -> None:
-        self._controller = controller
-        self._words = words
+
+class HealthRecorder:
+    """Log lines, metrics and events of one kind of check. Checks are named as users name them.
+
+    `record` takes an event and never blocks or fails.
+    """
+
+    controller: ClassVar[str]
+    words: ClassVar[EventReasons]
+
+    def __init__(self, log: Log, metrics: Metrics, record: Callable[[EventRecord], None]) -> None:
         self._log = log
         self._metrics = metrics
         self._record = record
-        self._guard = GuardMetrics(metrics, controller)
+        self._guard = GuardMetrics(metrics, self.controller)
 
     def count(self, verdict: str) -> None:
-        self._metrics.decisions.labels(self._controller, verdict).inc()
+        self._metrics.decisions.labels(self.controller, verdict).inc()
 
     def log(self, event: str, **fields: object) -> None:
         self._log.info(event, **fields)
@@ -240,24 +244,38 @@ class HealthEvents:
         )
         self._record(event_record)
 
-    def judged(self, subject: EventSubject, before: TargetStatus | None, now: TargetStatus) -> None:
+    def report_change(self, subject: EventSubject, before: TargetStatus | None, now: TargetStatus) -> None:
         """Report a changed entry: a log line, and events if the change matters to users."""
         was = before.state if before else "-"
         self.log("judged", standing=now.state, was=was, note=now.message, **subject.logged)
-        for reason, note in _news(subject, self._words, before, now):
+        for reason, note in _news(subject, self.words, before, now):
             self.tell(subject.regarding, reason, note)
 
-    def started(self, check: str, kind: str, waited: float | None) -> None:
-        self._guard.begin(check, kind, waited)
-
     def guarded(self, check: str, guarded: Allowed | Hold, usage: LimitUsage | None) -> None:
+        """Export if the guard is closed for a check, and the usage of the check's own limit."""
         self._guard.show_check(check, guarded, usage)
 
     def filled(self, cluster: str, usages: Iterable[LimitUsage]) -> None:
+        """Export the usage of the policy's limits in a cluster."""
         self._guard.show_cluster(cluster, usages)
 
+    def still_held(self, check: str, regarding: ObjectReference | None, note: str) -> None:
+        """Report that targets of a check have been held for long.
+
+        `regarding` is None for requests by annotation: an event needs an object, and each Machine already has
+        its own event.
+        """
+        self.log("still held", check=check, note=note)
+        if regarding is not None:
+            self.tell(regarding, event_reasons.STILL_HELD, note)
+
+    def overlapped(self, check: str, regarding: ObjectReference, note: str) -> None:
+        """Report that other checks have started to own targets that this check selects."""
+        self.log("overlapped", check=check, note=note)
+        self.tell(regarding, event_reasons.CHECK_OVERLAPPED, note)
+
     def counted(self, check: str, counts: CheckCounts | None) -> None:
-        """Export a check's counts; None removes them after the check was deleted."""
+        """Export a check's counts; None removes them: the check is deleted or not served any longer."""
         if counts is None:
             self._guard.forget_check(check)
             self._metrics.unserved.remove(check)

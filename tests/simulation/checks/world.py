@@ -4,13 +4,15 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from nodemend.api import well_known
 from nodemend.api.resources import LEASE, NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
 from nodemend.guard.policy_proof import Admission
-from nodemend.health.machine.manager import MachineCheckingSettings, MachineObservers
+from nodemend.health.machine.events import MachineHealthCheckRecorder
+from nodemend.health.machine.manager import MachineCheckingSettings
 from nodemend.health.manager import Checker, CheckerObservers
+from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.records.machine import CLAIM
 from simulation.api_server.admission import User
@@ -74,9 +76,9 @@ async def _check(
         runtime,
         transport,
         election("nodemend-checker", name, well_known.SYSTEM_NAMESPACE),
-        CheckerObservers(Silent(), Silent(), Silent()),
+        CheckerObservers(Silent(), Silent(), cast("NodeHealthCheckRecorder", Silent())),
         machines=MachineCheckingSettings(
-            MachineObservers(Silent(), Silent(), Silent()), annotation_template=annotation_template
+            Silent(), cast("MachineHealthCheckRecorder", Silent()), annotation_template=annotation_template
         ),
         medik8s_leases=medik8s_leases,
         admission=admission,

@@ -9,7 +9,7 @@ The actions for one Machine: start its remediation, or withdraw the request.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final, Protocol, assert_never
+from typing import Final, assert_never
 
 from nodemend.api import condition_types
 from nodemend.api.meta import print_time
@@ -26,13 +26,16 @@ from nodemend.health.creation import CreationContext, Writer, delete_remediation
 from nodemend.health.machine import preflight as act
 from nodemend.health.machine import targets
 from nodemend.health.machine.annotation import Clear
+from nodemend.health.machine.events import MachineHealthCheckRecorder
 from nodemend.health.machine.index import MachineCheckKey, MachineKey, cluster_of
 from nodemend.health.machine.preflight import Fresh, MachinePreflight
-from nodemend.health.machine.report import MachineCountsRecorder, MachineHistory, MachineReporter
+from nodemend.health.machine.report import MachineHistory, MachineReporter
 from nodemend.health.machine.request import (
     AskOwnerByCondition,
     Delete,
+    MachineAction,
     Request,
+    StartAction,
     decide_machine,
     health_conditions_for,
     is_remediating,
@@ -45,7 +48,7 @@ from nodemend.health.machine.targets import (
     MachineTarget,
     MachineView,
 )
-from nodemend.health.machine.tracker import MachineEvaluation, MachineTracker, MachineVerdictRecorder
+from nodemend.health.machine.tracker import MachineEvaluation, MachineTracker
 from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Done, Outcome, RequeueAfter
 from nodemend.kube.ports import Runtime
@@ -115,9 +118,6 @@ class MachineConditions:
 def _takes_marks(target: MachineTarget) -> bool:
     """True if a check may write conditions. For an annotation, another project's check may write them."""
     return target.flavor.owners_read_conditions and not target.by_annotation
-
-
-StartAction = AskOwnerByCondition | Create | Delete
 
 
 class MachineActions:
@@ -242,27 +242,6 @@ precedes it would be wasted."""
 LEFT_BY_REPORTS: Final = 25
 
 
-MachineAction = StartAction | DeleteRemediation | Clear
-
-
-class MachineRecorder(MachineVerdictRecorder, MachineCountsRecorder, Protocol):
-    """Receives verdicts and actions, for events, logs and metrics."""
-
-    def asked(self, target: MachineTarget, action: MachineAction) -> None: ...
-
-    def started(self, target: MachineTarget, action: StartAction, waited: float | None) -> None:
-        """`waited`: seconds since the first finding; None if an earlier remedy has already started."""
-        ...
-
-    def annotation_ignored(self, machine: MachineRecord, why: str) -> None:
-        """An annotation requests the Machine's remediation, and Nodemend ignores it."""
-        ...
-
-    def withdrew(self, machine: MachineRecord, record: RemediationRecord) -> None:
-        """A remediation that no check of Nodemend requests any longer was deleted."""
-        ...
-
-
 class MachineHealthCheckController:
     """The controller for one leader term. `client` must refuse writes after that term."""
 
@@ -272,7 +251,7 @@ class MachineHealthCheckController:
         seen: MachineObservations,
         reader: LiveReader,
         client: ApiClient,
-        recorder: MachineRecorder,
+        recorder: MachineHealthCheckRecorder,
         ask_for: Callable[[Key, float], None],
         *,
         creation_context: CreationContext,

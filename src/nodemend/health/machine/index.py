@@ -17,23 +17,28 @@ from nodemend.records.machine import (
 
 
 @dataclass(frozen=True, slots=True)
-class MachineKey:
+class _ObjectKey:
     group: str
     namespace: str
     name: str
 
     def __str__(self) -> str:
         return f"{self.group}:{self.namespace}/{self.name}"
+
+    @property
+    def full_name(self) -> str:
+        """The name for users, and the key in the caches of the group."""
+        return f"{self.namespace}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
-class MachineCheckKey:
-    group: str
-    namespace: str
-    name: str
+class MachineKey(_ObjectKey):
+    """Identifies a Machine."""
 
-    def __str__(self) -> str:
-        return f"{self.group}:{self.namespace}/{self.name}"
+
+@dataclass(frozen=True, slots=True)
+class MachineCheckKey(_ObjectKey):
+    """Identifies a MachineHealthCheck, or the requests by annotation in a namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +102,11 @@ class MachineIndex:
 
     def machine(self, key: MachineKey) -> MachineRecord | None:
         machine_kind = self.machine_kinds.get(key.group)
-        return machine_kind.machines.get(f"{key.namespace}/{key.name}") if machine_kind is not None else None
+        return machine_kind.machines.get(key.full_name) if machine_kind is not None else None
 
     def check(self, key: MachineCheckKey) -> MachineCheckRecord | None:
         check_kind = self.check_kinds.get(key.group)
-        return check_kind.checks.get(f"{key.namespace}/{key.name}") if check_kind is not None else None
+        return check_kind.checks.get(key.full_name) if check_kind is not None else None
 
     def machine_keys(self) -> Iterator[MachineKey]:
         return iter(self._by_uid.values())

@@ -8,8 +8,8 @@ from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.resources import Resource
 from nodemend.health.conditions import ObservationCache
 from nodemend.health.creation import CreationContext
-from nodemend.health.machine.controller import HistoryKey, Key, MachineHealthCheckController, MachineRecorder
-from nodemend.health.machine.events import ClusterRecorder
+from nodemend.health.machine.controller import HistoryKey, Key, MachineHealthCheckController
+from nodemend.health.machine.events import MachineHealthCheckRecorder
 from nodemend.health.machine.external_annotation import KINDS
 from nodemend.health.machine.index import CheckKind, MachineIndex, MachineKind, cluster_of, says_other
 from nodemend.health.machine.targets import MachineObservations, MachineView, list_asked, needs_nodes
@@ -168,19 +168,11 @@ _ASKER: Final = "machine health checks"
 
 
 @dataclass(frozen=True, slots=True)
-class MachineObservers:
-    """Observers for logs, metrics and events."""
-
-    loop: LoopObserver[Key]
-    recorder: MachineRecorder
-    clusters: ClusterRecorder
-
-
-@dataclass(frozen=True, slots=True)
 class MachineCheckingSettings:
     """The settings for serving MachineHealthChecks; with a connector, also for Machines in other clusters."""
 
-    observers: MachineObservers
+    loop: LoopObserver[Key]
+    recorder: MachineHealthCheckRecorder
     connector: Connector | None = None
     kubeconfig_suffix: str = "kubeconfig"
     """The suffix of the kubeconfig Secrets of those clusters: CLUSTER-kubeconfig."""
@@ -216,7 +208,7 @@ class MachineChecking:
         duty: MachineCheckingSettings,
     ) -> None:
         self._runtime = runtime
-        self._observers = duty.observers
+        self._loop_observer, self._recorder = duty.loop, duty.recorder
         self._remedies = shared.remedies
         self._seen = MachineObservations()
         self._loop: Controller[Key] | None = None
@@ -279,13 +271,13 @@ class MachineChecking:
             self._seen,
             reader,
             client,
-            self._observers.recorder,
+            self._recorder,
             self._ask_later,
             creation_context=creation_context,
             asked=asked,
         )
         loop = Controller(
-            self._runtime, controller.reconcile, self._observers.loop, self._everything, workers=WORKERS
+            self._runtime, controller.reconcile, self._loop_observer, self._everything, workers=WORKERS
         )
         self._loop = loop
         try:
@@ -348,7 +340,7 @@ class MachineChecking:
                     self._ask_for((key,))
 
     def node_visibility_changed(self, cluster: WorkloadCluster) -> None:
-        self._observers.clusters.looked(cluster.name, cluster.node_visibility, cluster.failure)
+        self._recorder.looked(cluster.name, cluster.node_visibility, cluster.failure)
         self._ask_for(self._machine_index.in_cluster(cluster.name))
         self._ask_for(self._machine_index.checks_over(cluster.name))
 

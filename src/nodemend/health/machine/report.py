@@ -7,9 +7,9 @@ remediation that started and ended between two leader terms.
 """
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from nodemend.api import condition_reasons, condition_types, well_known
 from nodemend.api.meta import ConditionStatus, print_time
@@ -21,7 +21,6 @@ from nodemend.guard.state import (
     CONDITION,
     CheckCounts,
     GuardTarget,
-    LimitUsage,
     TargetIndex,
     TargetState,
     limit_usage_of_check,
@@ -29,8 +28,10 @@ from nodemend.guard.state import (
 )
 from nodemend.health.creation import Writer
 from nodemend.health.machine import preflight, targets
+from nodemend.health.machine.events import MachineHealthCheckRecorder, reference_to_object
 from nodemend.health.machine.external_annotation import is_annotation
 from nodemend.health.machine.index import MachineCheckKey
+from nodemend.health.machine.request import BY_DELETION, BY_OWNER
 from nodemend.health.machine.targets import MachineView, check_facts
 from nodemend.health.reporting import WHILE_WAITING, HoldReminders, after_report
 from nodemend.kube.controller import Done, Outcome, RequeueAfter
@@ -54,12 +55,6 @@ KEPT: Final = 50
 
 _Key = tuple[str, str, str]
 """A Machine's UID, the kind of its remediation, and the creation time if the remediation is an object."""
-
-
-BY_OWNER: Final = "OwnerRemediation"
-
-
-BY_DELETION: Final = "MachineDeletion"
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,32 +237,6 @@ def _stalled(
     return None
 
 
-class MachineCountsRecorder(Protocol):
-    def counted(self, check: MachineCheckKey, counts: CheckCounts | None) -> None:
-        """Export the counts of a check; None if the check was deleted or is not served any longer."""
-        ...
-
-    def still_held(self, check: MachineCheckRecord, note: str) -> None:
-        """A check has had held targets for long."""
-        ...
-
-    def still_held_by_annotation(self, key: MachineCheckKey, note: str) -> None:
-        """Requests by annotation in the key's namespace have been held for long."""
-        ...
-
-    def overlapped(self, check: MachineCheckRecord, note: str) -> None:
-        """Other checks now own Machines that this check selects."""
-        ...
-
-    def guarded(self, check: MachineCheckKey, guarded: Allowed | Hold, usage: LimitUsage | None) -> None:
-        """Export if the guard is closed for a check, and the usage of the check's own limit."""
-        ...
-
-    def filled(self, cluster: str, usages: Iterable[LimitUsage]) -> None:
-        """Export the usage of the policy's limits in a cluster."""
-        ...
-
-
 class MachineReporter:
     def __init__(
         self,
@@ -275,13 +244,13 @@ class MachineReporter:
         evaluator: GuardEvaluator,
         history: MachineHistory,
         writer: Writer,
-        counts: MachineCountsRecorder,
+        recorder: MachineHealthCheckRecorder,
     ) -> None:
         self._view = view
         self._evaluator = evaluator
         self._history = history
         self._writer = writer
-        self._counts = counts
+        self._recorder = recorder
         self._reminders = HoldReminders("machine")
         self._clusters: dict[MachineCheckKey, str] = {}
         """The cluster of every check served so far: its usage is exported again after the check is gone."""
@@ -291,19 +260,21 @@ class MachineReporter:
             return self._tell_annotation(key, moment)
         check = self._view.machine_index.check(key)
         if check is None or not self._view.machine_index.serves(key):
-            self._counts.counted(key, None)
+            self._recorder.counted(key.full_name, None)
             self._reminders.forget(str(key))
             self._tell_cluster(key, moment)
             return Done()
         counts = self._evaluator.target_index.of_check(str(key))
-        self._counts.counted(key, counts)
+        self._recorder.counted(key.full_name, counts)
         facts = check_facts(self._view, check, str(key), None, value_of(self._evaluator.policy(moment)))
         cluster = f"{check.namespace}/{check.rules.cluster}" if check.rules.cluster else ""
         self._clusters[key] = cluster
         self._tell_cluster(key, moment)
         anybody = GuardTarget(name="", labels={}, check=facts, cluster=cluster)
         guarded = self._evaluator.of_check(anybody, moment)
-        self._counts.guarded(key, guarded, limit_usage_of_check(self._evaluator.target_index, facts))
+        self._recorder.guarded(
+            key.full_name, guarded, limit_usage_of_check(self._evaluator.target_index, facts)
+        )
         status = status_of(
             check,
             flavor_of(check.resource),
@@ -320,19 +291,19 @@ class MachineReporter:
                 return outcome
             reported = next((one for one in status["conditions"] if one["type"] == CONDITION), None)
             if reported is not None and check.condition(CONDITION) is None:
-                self._counts.overlapped(check, reported["message"])
+                self._recorder.overlapped(check.key, reference_to_object(check), reported["message"])
         note, again_in = self._reminders.update(str(key), counts, moment.now)
         if note:
-            self._counts.still_held(check, note)
+            self._recorder.still_held(check.key, reference_to_object(check), note)
         return after_report(guarded, again_in)
 
     def _tell_annotation(self, key: MachineCheckKey, moment: Clocks) -> Outcome:
         """Report on an annotation, which has no status: by metrics, by log, and on each Machine."""
         counts = self._evaluator.target_index.of_check(str(key))
-        self._counts.counted(key, counts if len(counts) else None)
+        self._recorder.counted(key.full_name, counts if len(counts) else None)
         note, again_in = self._reminders.update(str(key), counts, moment.now)
         if note:
-            self._counts.still_held_by_annotation(key, note)
+            self._recorder.still_held(key.full_name, None, note)
         return Done() if again_in is None else RequeueAfter(again_in)
 
     def _left_by(self, key: MachineCheckKey) -> Mapping[str, int]:
@@ -372,4 +343,4 @@ class MachineReporter:
         cluster, policy = self._clusters.get(key), self._evaluator.policy(moment)
         if cluster is not None and isinstance(policy, Present):
             usages = limit_usages_of_cluster(self._evaluator.target_index, policy.value, cluster)
-            self._counts.filled(cluster, usages)
+            self._recorder.filled(cluster, usages)

@@ -1,7 +1,7 @@
 """Request of a MachineHealthCheck for one machine: to its owner, to a template's controller, or none."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, assert_never
+from typing import ClassVar, Final, assert_never
 
 from nodemend.api.meta import ConditionStatus
 from nodemend.health.machine.annotation import ByAnnotation, Clear, decide_annotated
@@ -80,6 +80,12 @@ class Delete:
     request: ClassVar[str] = "Delete"
 
 
+BY_OWNER: Final = "OwnerRemediation"
+BY_DELETION: Final = "MachineDeletion"
+"""The kinds of remediations that are no objects, in metrics and in the history."""
+
+StartAction = AskOwnerByCondition | Create | Delete
+MachineAction = StartAction | DeleteRemediation | Clear
 Request = AskOwnerByCondition | Delete | Create | DeleteRemediation | Clear | NoAction | Hold
 
 

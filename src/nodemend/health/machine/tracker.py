@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from nodemend.guard.evaluator import Clocks, GuardEvaluator
 from nodemend.guard.state import PlacedTarget, TargetState, TargetStatus, target_status
 from nodemend.health.conditions import UnhealthySince
 from nodemend.health.machine import targets
+from nodemend.health.machine.events import MachineHealthCheckRecorder
 from nodemend.health.machine.index import MachineCheckKey, MachineKey
 from nodemend.health.machine.request import RemediationPath
 from nodemend.health.machine.targets import MachineObservations, MachineTarget, MachineView, guard_target_of
@@ -21,10 +22,6 @@ from nodemend.safety.guard import Allowed, guard
 from nodemend.safety.holds import Hold
 
 COUNTED_AT_A_TIME: Final = 200
-
-
-class MachineVerdictRecorder(Protocol):
-    def judged(self, target: MachineTarget, before: TargetStatus | None, now: TargetStatus) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +45,14 @@ class MachineTracker:
         seen: MachineObservations,
         evaluator: GuardEvaluator,
         runtime: Runtime,
-        judgements: MachineVerdictRecorder,
+        recorder: MachineHealthCheckRecorder,
         ask_for_report: Callable[[MachineCheckKey, float], None],
     ) -> None:
         self._view = view
         self._seen = seen
         self._evaluator = evaluator
         self._runtime = runtime
-        self._judgements = judgements
+        self._recorder = recorder
         self._ask_for_report = ask_for_report
         self.unhealthy_since = UnhealthySince()
         self._counted_by: object = None
@@ -86,7 +83,7 @@ class MachineTracker:
         here, before = case.target.check_key, case.before
         if before == (here, entry):
             return
-        self._judgements.judged(case.target, before[1] if before else None, entry)
+        self._recorder.judged(case.target, before[1] if before else None, entry)
         self._ask_for_report(here, REPORT_AT_MOST_EVERY)
         if before is not None and before[0] != here:
             self._ask_for_report(before[0], REPORT_AT_MOST_EVERY)
@@ -141,7 +138,7 @@ class MachineTracker:
         health, placed = self._place(target, self.moment())
         entry = target_status(health, None, remediating=False)
         if self._evaluator.target_index.upsert(placed.target.name, placed.place, entry):
-            self._judgements.judged(target, known, entry)
+            self._recorder.judged(target, known, entry)
             self._ask_for_report(target.check_key, REPORT_AT_MOST_EVERY)
 
     def _count(self, key: MachineKey) -> None:

@@ -7,13 +7,14 @@ The end of RemediationOrders: consumed when followed, deleted when expired or us
 """
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from nodemend.api import well_known
 from nodemend.api.node_health_check import HowEnded, NodeHealthCheck
 from nodemend.api.resources import NODE_HEALTH_CHECK
 from nodemend.health.creation import Writer, delete_remediation
 from nodemend.health.node import preflight, targets
+from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.health.node.preflight import ApprovedOrder, OrderEvaluation, Orders
 from nodemend.health.node.report import History
 from nodemend.health.node.targets import NodeTarget, NodeView
@@ -26,7 +27,6 @@ from nodemend.records.remediation import RemediationRecord, RemediationWire, as_
 from nodemend.rules.request import (
     GOOD_FOR,
     DeleteRemediation,
-    Order,
     OrderExpired,
     OrderInvalid,
     decide_orphan,
@@ -37,16 +37,14 @@ from nodemend.safety.holds import Hold
 A_MOMENT: Final = 1.0
 
 
-class OrderExpiryRecorder(Protocol):
-    def order_expired(self, target: NodeTarget, order: Order, why: str) -> None: ...
-
-
 class OrderLifecycle:
-    def __init__(self, view: NodeView, orders: Orders, writer: Writer, lapses: OrderExpiryRecorder) -> None:
+    def __init__(
+        self, view: NodeView, orders: Orders, writer: Writer, recorder: NodeHealthCheckRecorder
+    ) -> None:
         self._view = view
         self._orders = orders
         self._writer = writer
-        self._lapses = lapses
+        self._recorder = recorder
 
     async def take_up(self, target: NodeTarget, approved_order: ApprovedOrder | None) -> Hold | None:
         """Consume the order by deleting it, so it runs at most once.
@@ -71,7 +69,7 @@ class OrderLifecycle:
         if approved_order is None or outcome == Done():
             return
         why = outcome.why if isinstance(outcome, Retry) else "another remediation was there first"
-        self._lapses.order_expired(target, approved_order.order, f"it was consumed, but {why}")
+        self._recorder.order_expired(target, approved_order.order, f"it was consumed, but {why}")
 
     async def end(self, target: NodeTarget, evaluation: OrderEvaluation) -> Outcome | None:
         """Delete an order that is no longer valid.
@@ -85,7 +83,7 @@ class OrderLifecycle:
         if outcome != Done():
             return outcome
         if isinstance(evaluation.verdict, OrderExpired):
-            self._lapses.order_expired(target, order, evaluation.verdict.why)
+            self._recorder.order_expired(target, order, evaluation.verdict.why)
         return None
 
     async def end_stray(self, node: str, now: float) -> Outcome:
@@ -104,31 +102,22 @@ class OrderLifecycle:
 RECHECK_INTERVAL = 10.0
 
 
-class NamedObject(Protocol):
-    """A Node, or the name of a deleted one."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def uid(self) -> str: ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Former:
     name: str
     uid: str = ""
 
 
-class OrphanRecorder(Protocol):
-    def withdrew_orphan(self, node: NamedObject, record: RemediationRecord) -> None: ...
-
-
 class Orphans:
     """Serves one leader term."""
 
     def __init__(
-        self, view: NodeView, reader: LiveReader, writer: Writer, recorder: OrphanRecorder, history: History
+        self,
+        view: NodeView,
+        reader: LiveReader,
+        writer: Writer,
+        recorder: NodeHealthCheckRecorder,
+        history: History,
     ) -> None:
         self._view = view
         self._reader = reader

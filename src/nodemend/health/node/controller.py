@@ -7,7 +7,7 @@ Creates and deletes recovery objects.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, assert_never
+from typing import assert_never
 
 from nodemend.api.node_health_check import HowEnded, Recovery
 from nodemend.api.upstream_types import ObjectReference
@@ -26,19 +26,19 @@ from nodemend.guard.state import (
 from nodemend.health.conditions import ObservationCache
 from nodemend.health.creation import CreationContext, Writer
 from nodemend.health.node import targets
-from nodemend.health.node.cleanup import OrderExpiryRecorder, OrderLifecycle, OrphanRecorder, Orphans
-from nodemend.health.node.preflight import ApprovedOrder, NodePreflight, Orders
-from nodemend.health.node.report import History, NodeCountsRecorder, NodeReporter
+from nodemend.health.node.cleanup import OrderLifecycle, Orphans
+from nodemend.health.node.events import NodeHealthCheckRecorder
+from nodemend.health.node.preflight import NodePreflight, Orders
+from nodemend.health.node.report import History, NodeReporter
 from nodemend.health.node.targets import NodeGuardInputs, NodeTarget, NodeView
 from nodemend.health.node.tracker import (
     EscalationTracker,
     NodeEvaluation,
     NodeTracker,
-    NodeVerdictRecorder,
     RecoveryTracker,
 )
 from nodemend.health.remediation_index import AHEAD
-from nodemend.health.reporting import REPORT_AT_MOST_EVERY
+from nodemend.health.reporting import REPORT_AT_MOST_EVERY, reference_to
 from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
 from nodemend.records.live_reads import LiveReader
@@ -189,28 +189,6 @@ class Recoveries:
         return await self._writer.write(write)
 
 
-class NodeRecorder(NodeVerdictRecorder, NodeCountsRecorder, OrphanRecorder, OrderExpiryRecorder, Protocol):
-    """Reports verdicts and actions as events, log lines and metrics."""
-
-    def asked(
-        self,
-        target: NodeTarget,
-        request: Create | DeleteRemediation | Escalate,
-        what: ObjectReference,
-        approved_order: ApprovedOrder | None,
-    ) -> None:
-        """Report that `what` was created (by order if `approved_order` is set) or is to be deleted."""
-        ...
-
-    def started(self, target: NodeTarget, what: ObjectReference, waited: float | None) -> None:
-        """Report a started remediation.
-
-        `waited` is the seconds since the node was first observed unhealthy; None for a further remedy or an
-        order.
-        """
-        ...
-
-
 class NodeHealthCheckController:
     """Serves one leader term. `client` must refuse writes after the term ends."""
 
@@ -220,7 +198,7 @@ class NodeHealthCheckController:
         seen: ObservationCache,
         reader: LiveReader,
         client: ApiClient,
-        recorder: NodeRecorder,
+        recorder: NodeHealthCheckRecorder,
         ask_for: Callable[[Key, float], None],
         *,
         creation_context: CreationContext,
@@ -248,7 +226,7 @@ class NodeHealthCheckController:
             self._evaluator,
             orders,
             runtime=runtime,
-            judgements=recorder,
+            recorder=recorder,
             request_evaluation=self._enqueue,
             ask_for_reports=self._ask_for_reports,
             escalation=self._escalation,
@@ -373,6 +351,7 @@ class NodeHealthCheckController:
     async def _withdraw(self, case: NodeEvaluation, request: DeleteRemediation | Escalate) -> Outcome:
         if case.found is None:
             raise ValueError("there is nothing to withdraw")
+        record = case.found.record
         if isinstance(request, Escalate):
             # Write the step before deleting. Otherwise, after a crash, the next leader would start at the
             # first remedy.
@@ -383,11 +362,12 @@ class NodeHealthCheckController:
         if isinstance(write, Hold):
             return self._hold(case.target, write)
         how = HowEnded.ESCALATED if isinstance(request, Escalate) else HowEnded.HEALED
-        self._history.expect(case.found.record, how)
+        self._history.expect(record, how)
         self._open.forget()
         outcome = await self._writer.write(write)
         if outcome == Done():
-            self._recorder.asked(case.target, request, targets.reference_to(case.found.record), None)
+            what = reference_to(record.resource, record.name, record.namespace)
+            self._recorder.asked(case.target, request, what)
         return outcome
 
     def _begun(self, what: ObjectReference, outcome: Outcome) -> TargetStatus:

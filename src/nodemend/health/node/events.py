@@ -4,11 +4,11 @@ Events for changes between two lists of recovery reports.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, assert_never
+from typing import Protocol, assert_never
 
-from nodemend.api import condition_types
+from nodemend.api import condition_reasons, condition_types
 from nodemend.api.meta import find_true
 from nodemend.api.node_health_check import (
     NodeHealthCheck,
@@ -18,17 +18,14 @@ from nodemend.api.node_health_check import (
 )
 from nodemend.api.resources import NODE, NODE_HEALTH_CHECK
 from nodemend.api.upstream_types import ObjectReference
-from nodemend.guard.state import CheckCounts, LimitUsage, TargetState, TargetStatus
-from nodemend.health.node.cleanup import NamedObject
+from nodemend.guard.state import CheckCounts, TargetState, TargetStatus
 from nodemend.health.node.preflight import ApprovedOrder
-from nodemend.health.node.report import UNSERVED
-from nodemend.health.node.targets import NodeTarget, reference_to
-from nodemend.health.reporting import CheckMetrics, EventReasons, EventSubject, HealthEvents
+from nodemend.health.node.targets import NodeTarget
+from nodemend.health.reporting import CheckMetrics, EventReasons, EventSubject, HealthRecorder, reference_to
 from nodemend.kube.events import EventRecord
 from nodemend.records.remediation import RemediationRecord
 from nodemend.rules.request import Create, DeleteRemediation, Escalate, Order
-from nodemend.safety.guard import Allowed
-from nodemend.safety.holds import Hold, spell_a
+from nodemend.safety.holds import spell_a
 from nodemend.telemetry import event_reasons, metric_labels
 from nodemend.telemetry.event_reasons import EventReason
 from nodemend.telemetry.logging import Log
@@ -41,6 +38,16 @@ _REPORTED = {
     RecoveryPhase.OVERDUE: event_reasons.RECOVERY_FAILED,
 }
 _BEFORE_IT_BEGAN = (None, RecoveryPhase.PENDING)
+
+
+class NamedObject(Protocol):
+    """A Node, or the name of a deleted one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def uid(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +78,14 @@ def recovery_events(
             yield RecoveryEventRecorder(gone.node, gone.node_uid, event_reasons.RECOVERY_WITHDRAWN, note)
 
 
-_WORDS: Final = EventReasons(
-    event_reasons.NODE_HEALTHY, event_reasons.NODE_UNHEALTHY, event_reasons.NODE_SUSPECT
-)
+class NodeHealthCheckRecorder(HealthRecorder):
+    """Reports verdicts and requests for Nodes."""
 
-
-class NodeHealthCheckRecorder:
-    """Reports verdicts and requests for Nodes. `record` takes an event, and never blocks or raises."""
+    controller = metric_labels.NODE_HEALTH_CHECK
+    words = EventReasons(event_reasons.NODE_HEALTHY, event_reasons.NODE_UNHEALTHY, event_reasons.NODE_SUSPECT)
 
     def __init__(self, log: Log, metrics: Metrics, record: Callable[[EventRecord], None]) -> None:
-        self._health_events = HealthEvents(metric_labels.NODE_HEALTH_CHECK, _WORDS, log, metrics, record)
+        super().__init__(log, metrics, record)
         self._recoveries = metrics.recoveries
         self._checks = CheckMetrics(metrics)
 
@@ -89,9 +94,9 @@ class NodeHealthCheckRecorder:
 
         A new leader evaluates all nodes, so a first healthy verdict is not a change.
         """
-        self._health_events.count(now.state)
+        self.count(now.state)
         if before is not None or now.state is not TargetState.HEALTHY:
-            self._health_events.judged(_subject(target), before, now)
+            self.report_change(_subject(target), before, now)
 
     def asked(
         self,
@@ -100,11 +105,10 @@ class NodeHealthCheckRecorder:
         what: ObjectReference,
         approved_order: ApprovedOrder | None = None,
     ) -> None:
+        """Report that `what` was created (by order if `approved_order` is set) or is to be deleted."""
         name, subject = request.request, _subject(target)
-        self._health_events.count(name)
-        self._health_events.log(
-            "asked", request=name, kind=what.kind, namespace=what.namespace, **subject.logged
-        )
+        self.count(name)
+        self.log("asked", request=name, kind=what.kind, namespace=what.namespace, **subject.logged)
         if approved_order is not None and isinstance(request, Create):
             self._followed(subject, approved_order, what)
         where = f"{what.kind} in {what.namespace}"
@@ -131,14 +135,14 @@ class NodeHealthCheckRecorder:
             case _:
                 assert_never(request)
         reason, note = reported
-        self._health_events.tell(subject.regarding, reason, f"{subject.check} {note}", what)
+        self.tell(subject.regarding, reason, f"{subject.check} {note}", what)
 
     def withdrew_orphan(self, node: NamedObject, record: RemediationRecord) -> None:
-        self._health_events.count(metric_labels.DELETE_ORPHAN)
-        what = reference_to(record)
-        self._health_events.log("withdrew orphan", kind=what.kind, namespace=what.namespace, node=node.name)
+        self.count(metric_labels.DELETE_ORPHAN)
+        what = reference_to(record.resource, record.name, record.namespace)
+        self.log("withdrew orphan", kind=what.kind, namespace=what.namespace, node=node.name)
         note = f"No check needs its {what.kind} in {what.namespace} any more."
-        self._health_events.tell(_reference_to_node(node), event_reasons.REMEDIATION_WITHDRAWN, note, what)
+        self.tell(_reference_to_node(node), event_reasons.REMEDIATION_WITHDRAWN, note, what)
 
     def _followed(self, subject: EventSubject, approved_order: ApprovedOrder, what: ObjectReference) -> None:
         """Report a followed order. The log line is the lasting record of its author and reason."""
@@ -146,8 +150,8 @@ class NodeHealthCheckRecorder:
         verdict, passed = (
             (metric_labels.OVERRIDE, approved_order.passed_by_name) if past else (metric_labels.ORDER, "")
         )
-        self._health_events.count(verdict)
-        self._health_events.log(
+        self.count(verdict)
+        self.log(
             "followed an order",
             order=order.uid,
             by=order.by,
@@ -158,45 +162,38 @@ class NodeHealthCheckRecorder:
         )
         if past:
             note = f"{order.by} let it past the guard ({passed}): {order.reason}"
-            self._health_events.tell(subject.regarding, event_reasons.OVERRIDE_USED, note, what)
+            self.tell(subject.regarding, event_reasons.OVERRIDE_USED, note, what)
 
     def order_expired(self, target: NodeTarget, order: Order, why: str) -> None:
         subject = _subject(target)
-        self._health_events.count(metric_labels.ORDER_EXPIRED)
-        self._health_events.log("order expired", order=order.uid, by=order.by, why=why, **subject.logged)
+        self.count(metric_labels.ORDER_EXPIRED)
+        self.log("order expired", order=order.uid, by=order.by, why=why, **subject.logged)
         note = f"The order of {order.by} ends unused: {why}."
-        self._health_events.tell(subject.regarding, event_reasons.ORDER_EXPIRED, note)
+        self.tell(subject.regarding, event_reasons.ORDER_EXPIRED, note)
 
     def started(self, target: NodeTarget, what: ObjectReference, waited: float | None) -> None:
-        self._health_events.started(target.check.metadata.name, what.kind, waited)
+        """Report a started remediation.
 
-    def guarded(self, check: str, guarded: Allowed | Hold, usage: LimitUsage | None) -> None:
-        self._health_events.guarded(check, guarded, usage)
-
-    def filled(self, cluster: str, usages: Iterable[LimitUsage]) -> None:
-        self._health_events.filled(cluster, usages)
-
-    def still_held(self, check: NodeHealthCheck, note: str) -> None:
-        self._health_events.log("still held", check=check.metadata.name, note=note)
-        self._health_events.tell(_reference_to_check(check), event_reasons.STILL_HELD, note)
-
-    def overlapped(self, check: NodeHealthCheck, note: str) -> None:
-        self._health_events.log("overlapped", check=check.metadata.name, note=note)
-        self._health_events.tell(_reference_to_check(check), event_reasons.CHECK_OVERLAPPED, note)
+        `waited` is the seconds since the node was first observed unhealthy; None for a further remedy or an
+        order.
+        """
+        self._guard.begin(target.check.metadata.name, what.kind, waited)
 
     def stalled(self, check: NodeHealthCheck, now: NodeHealthCheckStatus) -> None:
+        """Report Stalled and overlap conditions: `now` as written, `check` with the previous status."""
         name = check.metadata.name
         was, reported = (
             find_true(status.conditions, condition_types.STALLED) for status in (check.status, now)
         )
         self._checks.show(name, reported.reason if reported is not None else "", now)
         if reported is not None and (was is None or was.reason != reported.reason):
-            unserved = reported.reason == UNSERVED
+            unserved = reported.reason == condition_reasons.REMEDIATION_UNSERVED
             reason = event_reasons.REMEDIATION_UNSERVED if unserved else event_reasons.CHECK_STALLED
-            self._health_events.log("stalled", check=name, reason=reported.reason, note=reported.message)
-            self._health_events.tell(_reference_to_check(check), reason, reported.message)
+            self.log("stalled", check=name, reason=reported.reason, note=reported.message)
+            self.tell(reference_to_check(check), reason, reported.message)
 
     def recovering(self, check: NodeHealthCheck, now: tuple[RecoveryReport, ...]) -> None:
+        """Report changed recoveries; `check` has the previous ones, `now` the written ones."""
         name, counts = check.metadata.name, Counter(one.phase for one in now)
         if check.spec.recovery is None:
             self._strike_recoveries(name)
@@ -204,16 +201,16 @@ class NodeHealthCheckRecorder:
             for phase in RecoveryPhase:
                 self._recoveries.labels(name, phase.value).set(counts[phase])
         for news in recovery_events(check.status.recoveries, now):
-            self._health_events.count(news.reason.name)
+            self.count(news.reason.name)
             verdict = news.reason.name
-            self._health_events.log("recovery", verdict=verdict, note=news.note, check=name, node=news.name)
-            self._health_events.tell(_reference_to_node(news), news.reason, f"nhc/{name}: {news.note}")
+            self.log("recovery", verdict=verdict, note=news.note, check=name, node=news.name)
+            self.tell(_reference_to_node(news), news.reason, f"nhc/{name}: {news.note}")
 
     def counted(self, check: str, counts: CheckCounts | None) -> None:
         if counts is None:
             self._strike_recoveries(check)
             self._checks.forget(check)
-        self._health_events.counted(check, counts)
+        super().counted(check, counts)
 
     def _strike_recoveries(self, check: str) -> None:
         for phase in RecoveryPhase:
@@ -231,9 +228,8 @@ def _subject(target: NodeTarget) -> EventSubject:
 
 
 def _reference_to_node(node: NamedObject) -> ObjectReference:
-    return ObjectReference(api_version=NODE.api_version, kind=NODE.kind, name=node.name, uid=node.uid)
+    return reference_to(NODE, node.name, uid=node.uid)
 
 
-def _reference_to_check(check: NodeHealthCheck) -> ObjectReference:
-    named, api = check.metadata, NODE_HEALTH_CHECK
-    return ObjectReference(api_version=api.api_version, kind=api.kind, name=named.name, uid=named.uid)
+def reference_to_check(check: NodeHealthCheck) -> ObjectReference:
+    return reference_to(NODE_HEALTH_CHECK, check.metadata.name, uid=check.metadata.uid)

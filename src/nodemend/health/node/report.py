@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
@@ -30,7 +30,6 @@ from nodemend.guard.evaluator import Clocks, GuardEvaluator
 from nodemend.guard.state import (
     CONDITION,
     CheckCounts,
-    LimitUsage,
     TargetIndex,
     TargetState,
     limit_usage_of_check,
@@ -39,6 +38,7 @@ from nodemend.guard.state import (
 from nodemend.health.conditions import CompletedRemediation, CompletedRemediations
 from nodemend.health.creation import Writer
 from nodemend.health.node import preflight
+from nodemend.health.node.events import NodeHealthCheckRecorder, reference_to_check
 from nodemend.health.node.targets import NodeView, anybody_under
 from nodemend.health.node.tracker import RecoveryTracker
 from nodemend.health.reporting import WHILE_WAITING, HoldReminders, after_report
@@ -134,7 +134,6 @@ def _key(past: PastRemediation) -> tuple[str, str, str]:
 
 MOST_REPORTS = 50
 MOST_NAMED: Final = 5
-UNSERVED: Final = condition_reasons.REMEDIATION_UNSERVED
 _NEVER: Final = "With this maxUnhealthy one unhealthy node is already too many: nothing is ever remediated."
 
 
@@ -294,7 +293,7 @@ def _stall(check: NodeHealthCheck, counts: CheckCounts, ability: CheckAbility) -
     if ability.unusable:
         return condition_reasons.REMEDY_UNUSABLE, ability.unusable
     if unserved := _unserved(counts):
-        return UNSERVED, unserved
+        return condition_reasons.REMEDIATION_UNSERVED, unserved
     if ability.left and not _watched(counts):
         return condition_reasons.NO_TARGETS_LEFT, state.NOTHING_LEFT
     never = can_never_act(
@@ -340,36 +339,6 @@ def _as_conditions(
     )
 
 
-class NodeCountsRecorder(Protocol):
-    def counted(self, check: str, counts: CheckCounts | None) -> None:
-        """Report the target counts of a check; None if the check is gone."""
-        ...
-
-    def still_held(self, check: NodeHealthCheck, note: str) -> None:
-        """Report that a target of a check has been held for long."""
-        ...
-
-    def overlapped(self, check: NodeHealthCheck, note: str) -> None:
-        """Report that other checks have started to own nodes that this check selects."""
-        ...
-
-    def stalled(self, check: NodeHealthCheck, now: NodeHealthCheckStatus) -> None:
-        """Report Stalled and overlap conditions: `now` as written, `check` with the previous status."""
-        ...
-
-    def recovering(self, check: NodeHealthCheck, now: tuple[RecoveryReport, ...]) -> None:
-        """Report changed recoveries; `check` has the previous ones, `now` the written ones."""
-        ...
-
-    def guarded(self, check: str, guarded: Allowed | Hold, usage: LimitUsage | None) -> None:
-        """Report whether the guard lets a check act, and the usage of the check's own limit."""
-        ...
-
-    def filled(self, cluster: str, usages: Iterable[LimitUsage]) -> None:
-        """Report the usage of the policy's limits."""
-        ...
-
-
 class NodeReporter:
     def __init__(
         self,
@@ -378,33 +347,35 @@ class NodeReporter:
         history: History,
         recoveries: RecoveryTracker,
         writer: Writer,
-        counts: NodeCountsRecorder,
+        recorder: NodeHealthCheckRecorder,
     ) -> None:
         self._view = view
         self._evaluator = evaluator
         self._history = history
         self._recoveries = recoveries
         self._writer = writer
-        self._counts = counts
+        self._recorder = recorder
         self._reminders = HoldReminders("node")
 
     async def report_check(self, name: str, moment: Clocks) -> Outcome:
         check = self._view.checks.get(name)
         if check is None:
-            self._counts.counted(name, None)
+            self._recorder.counted(name, None)
             self._reminders.forget(name)
             return Done()
         counts = self._evaluator.target_index.of_check(name)
-        self._counts.counted(name, counts)
+        self._recorder.counted(name, counts)
         anybody = anybody_under(check, moment.wall)
         guarded = self._evaluator.of_check(anybody, moment)
-        self._counts.guarded(name, guarded, limit_usage_of_check(self._evaluator.target_index, anybody.check))
+        self._recorder.guarded(
+            name, guarded, limit_usage_of_check(self._evaluator.target_index, anybody.check)
+        )
         outcome = await self._write(check, guarded, moment)
         if outcome != Done():
             return outcome
         note, again_in = self._reminders.update(name, counts, moment.now)
         if note:
-            self._counts.still_held(check, note)
+            self._recorder.still_held(name, reference_to_check(check), note)
         return after_report(guarded, again_in)
 
     async def write_down(self, check: NodeHealthCheck, moment: Clocks) -> Outcome:
@@ -422,10 +393,10 @@ class NodeReporter:
             outcome = await self._writer.write(preflight.report_status(check, as_fields(status)))
             if outcome != Done():
                 return outcome
-        self._counts.recovering(check, status.recoveries)
-        self._counts.stalled(check, status)
+        self._recorder.recovering(check, status.recoveries)
+        self._recorder.stalled(check, status)
         if begun := _begun_overlap(check, status):
-            self._counts.overlapped(check, begun)
+            self._recorder.overlapped(check.metadata.name, reference_to_check(check), begun)
         return Done()
 
     def _unusable(self, check: NodeHealthCheck) -> str:
@@ -444,7 +415,7 @@ class NodeReporter:
         )
         known = self._evaluator.policy(moment)
         if isinstance(known, Present):
-            self._counts.filled("", limit_usages_of_cluster(self._evaluator.target_index, known.value, ""))
+            self._recorder.filled("", limit_usages_of_cluster(self._evaluator.target_index, known.value, ""))
         problem = known.value.problem if isinstance(known, Present) else None
         status = policy_status(policy, health_counts, storm_state, problem, moment.wall)
         # The machine history belongs to the machine controller's field manager.

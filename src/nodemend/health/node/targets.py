@@ -180,15 +180,6 @@ def dry_run_action_for(target: NodeTarget, index: int, known: RemediationIndex) 
     )
 
 
-def reference_to(record: RemediationRecord) -> ObjectReference:
-    return ObjectReference(
-        api_version=record.resource.api_version,
-        kind=record.resource.kind,
-        name=record.name,
-        namespace=record.namespace,
-    )
-
-
 def is_asked_for_by(check: NodeHealthCheck, record: RemediationRecord, view: NodeView) -> bool:
     """Return whether this check, or a deleted one of its name, created the remediation."""
     asked_by = record.annotations.get(well_known.CHECK_UID, "")

@@ -9,7 +9,7 @@ The escalation step that each target has reached. It outlives the remediation th
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 
 from nodemend.api.meta import print_time
 from nodemend.api.node_health_check import MOST_RECOVERIES, NodeHealthCheck, RecoveryPhase, RecoveryReport
@@ -25,6 +25,7 @@ from nodemend.guard.state import (
 )
 from nodemend.health.conditions import ObservationCache, UnhealthySince
 from nodemend.health.node import targets
+from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.health.node.preflight import ApprovedOrder, OrderEvaluation, Orders
 from nodemend.health.node.targets import FastPath, FoundRemediation, NodeTarget, NodeView, guard_target_of
 from nodemend.health.remediation_index import RemedyKind
@@ -260,10 +261,6 @@ class EscalationTracker:
 COUNTED_AT_A_TIME: Final = 500
 
 
-class NodeVerdictRecorder(Protocol):
-    def judged(self, target: NodeTarget, before: TargetStatus | None, now: TargetStatus) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class NodeEvaluation:
     """One evaluation of a target: its facts and the guard's answer. `before` is its previous state."""
@@ -296,7 +293,7 @@ class NodeTracker:
         orders: Orders,
         *,
         runtime: Runtime,
-        judgements: NodeVerdictRecorder,
+        recorder: NodeHealthCheckRecorder,
         request_evaluation: Callable[[str], None],
         ask_for_reports: Callable[[str], None],
         escalation: EscalationTracker,
@@ -306,7 +303,7 @@ class NodeTracker:
         self._evaluator = evaluator
         self._orders = orders
         self._runtime = runtime
-        self._judgements = judgements
+        self._recorder = recorder
         self._request_evaluation = request_evaluation
         self._ask_for_reports = ask_for_reports
         self._escalation = escalation
@@ -353,7 +350,7 @@ class NodeTracker:
         self._evaluator.target_index.upsert(case.target.node.name, place, entry)
         if before == (place, entry):
             return
-        self._judgements.judged(case.target, before[1] if before else None, entry)
+        self._recorder.judged(case.target, before[1] if before else None, entry)
         self._ask_for_reports(place.check)
         if before is not None and before[0].check != place.check:
             self._ask_for_reports(before[0].check)

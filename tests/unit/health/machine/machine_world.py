@@ -1,14 +1,14 @@
 """A management cluster in the simulated world: machines, nodes, checks, and the shipped checker."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from nodemend.api import well_known
 from nodemend.api.resources import LEASE, NODE, REMEDIATION_POLICY, Resource
-from nodemend.health.machine.controller import MachineRecorder
-from nodemend.health.machine.events import ClusterRecorder
-from nodemend.health.machine.manager import MachineCheckingSettings, MachineObservers
+from nodemend.health.machine.events import MachineHealthCheckRecorder
+from nodemend.health.machine.manager import MachineCheckingSettings
 from nodemend.health.manager import Checker, CheckerObservers
+from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.ports import Connector
 from nodemend.kube.request import Request
@@ -94,7 +94,7 @@ class MachineWorld:
         self._door.account.witnesses.append(self._witness)
         self.process: SimulatedProcess | None = None
         self.checker: Checker | None = None
-        self.clusters_seen: ClusterRecorder = Silent()
+        self.recorder = Silent()
         self.api.create(LEASE, {"metadata": {"name": "busy"}, "spec": {}}, SPACE)
         self.api.create(
             REMEDIATION_POLICY,
@@ -136,7 +136,7 @@ class MachineWorld:
         *,
         calm: bool = True,
         medik8s_leases: str = "",
-        recorder: MachineRecorder | None = None,
+        recorder: MachineHealthCheckRecorder | Silent | None = None,
         link: LinkQuality = GOOD_LINK,
         annotation_template: str = "",
     ) -> "MachineWorld":
@@ -146,9 +146,10 @@ class MachineWorld:
             self.process,
             SimulatedTransport(Link(self.process, self._door, link)),
             election("nodemend-checker", "checker-1", "nodemend-system"),
-            CheckerObservers(Silent(), Silent(), Silent()),
+            CheckerObservers(Silent(), Silent(), cast("NodeHealthCheckRecorder", Silent())),
             machines=MachineCheckingSettings(
-                MachineObservers(Silent(), recorder or Silent(), self.clusters_seen),
+                Silent(),
+                cast("MachineHealthCheckRecorder", recorder or self.recorder),
                 self.connector(self.process),
                 annotation_template=annotation_template,
             ),

@@ -155,8 +155,8 @@ def test_a_request_by_annotation_is_reported_by_its_name() -> None:
 def test_the_state_of_targets_is_a_metric_that_is_removed_with_the_check() -> None:
     reported, counts = RecordedEvents(), CheckCounts()
     counts.counts[TargetState.HEALTHY] = 3
-    reported.recorder.counted(CHECK_KEY, counts)
+    reported.recorder.counted(CHECK_KEY.full_name, counts)
     labels = {"check": "default/workers", "state": "healthy"}
     assert reported.registry.get_sample_value("nodemend_nodes", labels) == 3
-    reported.recorder.counted(CHECK_KEY, None)
+    reported.recorder.counted(CHECK_KEY.full_name, None)
     assert reported.registry.get_sample_value("nodemend_nodes", labels) is None

@@ -4,16 +4,15 @@ import base64
 from typing import Any, Final
 
 from nodemend.api.resources import LEASE, NODE, SECRET
-from nodemend.health.machine.controller import MachineRecorder
+from nodemend.health.machine.events import MachineHealthCheckRecorder
 from nodemend.health.machine.workload_clusters import (
     CLUSTER_LABEL,
     ClusterNodes,
-    ConnectionFailure,
-    NodeVisibility,
 )
 from nodemend.kube.ports import Connector
 from simulation.api_server.admission import ADMIN, Authorizer, allow_everything
 from simulation.cluster.direct import Direct
+from simulation.cluster.replicas import Silent
 from simulation.cluster.world import Account
 from simulation.network import GOOD_LINK, LinkQuality
 from simulation.other_clusters import OtherCluster, SimulatedConnector
@@ -23,13 +22,14 @@ from tests.unit.health.machine.machine_world import SPACE, MachineWorld
 SEEN: Final = "seen"
 
 
-class RecordedVisibility:
+class RecordedVisibility(Silent):
     """The observed states of each cluster, in order."""
 
     def __init__(self) -> None:
         self.of: dict[str, list[str]] = {}
 
-    def looked(self, cluster: str, found: NodeVisibility, _failure: ConnectionFailure) -> None:
+    def looked(self, *reported: Any) -> None:
+        cluster, found, _failure = reported
         said = SEEN if isinstance(found, ClusterNodes) else found.why
         self.of.setdefault(cluster.partition("/")[2], []).append(said)
 
@@ -47,7 +47,7 @@ class WorkloadWorld(MachineWorld):
         """`connected`: the checker may connect to workload clusters."""
         super().__init__(authorizer=authorizer, **policy)
         self._connected = connected
-        self.connections = self.clusters_seen = RecordedVisibility()
+        self.connections = self.recorder = RecordedVisibility()
         self.clusters: dict[str, OtherCluster] = {}
         for name in clusters:
             self.add_workload_cluster(name)
@@ -62,7 +62,7 @@ class WorkloadWorld(MachineWorld):
         *,
         calm: bool = True,
         medik8s_leases: str = "",
-        recorder: MachineRecorder | None = None,
+        recorder: MachineHealthCheckRecorder | Silent | None = None,
         link: LinkQuality = GOOD_LINK,
         annotation_template: str = "",
     ) -> "WorkloadWorld":

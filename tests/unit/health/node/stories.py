@@ -16,9 +16,9 @@ from nodemend.api.resources import (
     REMEDIATION_POLICY,
     Resource,
 )
-from nodemend.health.node.controller import NodeRecorder
+from nodemend.health.node.events import NodeHealthCheckRecorder
 from simulation.cluster.foreign_kinds import a_definition, a_reference, foreign
-from simulation.cluster.replicas import Replica
+from simulation.cluster.replicas import Replica, Silent
 from simulation.cluster.world import CHECK, TEMPLATE, Shape, World, check_spec
 
 Object = dict[str, Any]
@@ -70,7 +70,7 @@ class Story:
         check: Mapping[str, Any] | None = None,
         kinds: tuple[str, ...] = (),
         medik8s_leases: str = "",
-        recorder: NodeRecorder | None = None,
+        recorder: NodeHealthCheckRecorder | Silent | None = None,
         replicas: int = 1,
     ) -> None:
         served = [foreign(name) for kind in kinds for name in (kind, f"{kind}Template")]

@@ -13,7 +13,6 @@ from prometheus_client import CollectorRegistry
 from nodemend.api.resources import MANUAL_REMEDIATION
 from nodemend.api.upstream_types import ObjectReference
 from nodemend.guard.state import HEALTHY, CountScope, TargetIndex, TargetState, TargetStatus
-from nodemend.health.node.controller import NodeRecorder
 from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.health.node.preflight import ApprovedOrder
 from nodemend.health.node.targets import NodeTarget
@@ -46,7 +45,7 @@ class RecordedEvents:
             wall=lambda: datetime(2026, 1, 1, tzinfo=UTC),
         )
         metrics = Metrics(self.registry, program="p", version="1", monotonic=lambda: 0.0)
-        self.recorder: NodeRecorder = NodeHealthCheckRecorder(log, metrics, self.events.append)
+        self.recorder = NodeHealthCheckRecorder(log, metrics, self.events.append)
 
     @property
     def lines(self) -> list[dict[str, str]]:
