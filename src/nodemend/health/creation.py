@@ -119,17 +119,17 @@ def delete_remediation(record: RemediationRecord) -> Request:
 AFTER_A_CONFLICT = 1.0
 
 
+@dataclass(frozen=True, slots=True)
 class Writer:
     """Sends writes. `client` must refuse them after the leader term."""
 
-    def __init__(self, client: ApiClient, runtime: Runtime) -> None:
-        self._client = client
-        self._runtime = runtime
+    client: ApiClient
+    runtime: Runtime
 
     async def write(self, request: Request) -> Outcome:
         """Send a write. Done if it was applied; watches deliver the result."""
-        deadline = self._runtime.monotonic() + WRITE_WITHIN
-        match await self._client.write(request, Acknowledged, deadline=deadline):
+        deadline = self.runtime.monotonic() + WRITE_WITHIN
+        match await self.client.write(request, Acknowledged, deadline=deadline):
             case Ok() | Undecodable():
                 return Done()
             case Refused(reason=Reason.CONFLICT | Reason.ALREADY_EXISTS | Reason.NOT_FOUND):

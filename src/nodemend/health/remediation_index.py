@@ -180,6 +180,7 @@ AHEAD: Final = 0.5
 Listed = list[RemediationRecord] | Unreadable
 
 
+@dataclass(eq=False, slots=True)
 class RemediationListCache:
     """Lists of the open remediations, shared by all starts of one leader term.
 
@@ -189,11 +190,10 @@ class RemediationListCache:
     Nodemend wrote something or a change arrived.
     """
 
-    def __init__(self, reader: LiveReader, remedies: RemediationIndex) -> None:
-        self._reader = reader
-        self._remedies = remedies
-        self._news = 0
-        self._kept: tuple[float, Listed] | None = None
+    reader: LiveReader
+    remedies: RemediationIndex
+    _news: int = 0
+    _kept: tuple[float, Listed] | None = None
 
     async def listed(self) -> Listed:
         """Return the remediations of all kinds, since a node may have only one, of any kind."""
@@ -209,7 +209,7 @@ class RemediationListCache:
         self._kept = None
 
     async def _not_older_than(self, age: float) -> Listed:
-        asked_at, news = self._reader.runtime.monotonic(), self._news
+        asked_at, news = self.reader.runtime.monotonic(), self._news
         if self._kept is not None and asked_at - self._kept[0] <= age:
             return self._kept[1]
         found = await self._list()
@@ -218,7 +218,7 @@ class RemediationListCache:
         return found
 
     async def _list(self) -> Listed:
-        remedies, reader = self._remedies, self._reader
+        remedies, reader = self.remedies, self.reader
         resources = [kind.remediation for kind in remedies.kinds.values() if isinstance(kind, RemedyKind)]
         async with ConcurrentReads(reader.runtime) as questions:
             lists = [

@@ -82,13 +82,13 @@ class HistoryKey:
 Key = MachineKey | MachineCheckKey | HeldMachinesKey | HistoryKey
 
 
+@dataclass(frozen=True, slots=True)
 class MachineConditions:
     """Writes conditions. They heal nothing, so `preflight` and `writer` leave requests to remediations."""
 
-    def __init__(self, preflight: MachinePreflight, writer: Writer, runtime: Runtime) -> None:
-        self._preflight = preflight
-        self._writer = writer
-        self._runtime = runtime
+    preflight: MachinePreflight
+    writer: Writer
+    runtime: Runtime
 
     async def tell(self, case: MachineEvaluation, request: Request) -> Outcome | Hold:
         """Write the conditions if they differ; return a hold if the Machine cannot be read now."""
@@ -98,20 +98,20 @@ class MachineConditions:
             return Done()
         if health_conditions_for(case.health, case.way, shown, case.guarded, request) == shown:
             return Done()
-        fresh = await self._preflight.machine(target)
+        fresh = await self.preflight.machine(target)
         if isinstance(fresh, Hold):
             return fresh
-        health = await self._preflight.with_reasons(case.health, fresh.machine)
+        health = await self.preflight.with_reasons(case.health, fresh.machine)
         wanted = health_conditions_for(health, case.way, fresh.machine.marks, case.guarded, request)
         return await self.mark(target, fresh, wanted)
 
     async def mark(self, target: MachineTarget, fresh: Fresh, wanted: HealthConditions) -> Outcome:
         if wanted == fresh.machine.marks or not _takes_marks(target):
             return Done()
-        return await self._writer.write(self.write_for(target, fresh, wanted))
+        return await self.writer.write(self.write_for(target, fresh, wanted))
 
     def write_for(self, target: MachineTarget, fresh: Fresh, wanted: HealthConditions) -> Write:
-        conditions = with_marks(fresh.conditions, wanted, target.flavor, print_time(self._runtime.wall()))
+        conditions = with_marks(fresh.conditions, wanted, target.flavor, print_time(self.runtime.wall()))
         return act.write_conditions(fresh.machine, fresh.version, conditions)
 
 
@@ -120,28 +120,17 @@ def _takes_marks(target: MachineTarget) -> bool:
     return target.flavor.owners_read_conditions and not target.by_annotation
 
 
+@dataclass(frozen=True, slots=True)
 class MachineActions:
     """Each action repeats its checks by live reads, and its write names the version on which it relies."""
 
-    def __init__(  # noqa: PLR0913 - caches, guard, live checks and writers
-        self,
-        view: MachineView,
-        evaluator: GuardEvaluator,
-        preflight: MachinePreflight,
-        writer: Writer,
-        *,
-        marking: MachineConditions,
-        creation_context: CreationContext,
-        runtime: Runtime,
-    ) -> None:
-        self._view = view
-        self._evaluator = evaluator
-        self._preflight = preflight
-        self._writer = writer
-        self._marking = marking
-        self._turn = creation_context.turn
-        self._open = creation_context.open_remediations
-        self._runtime = runtime
+    view: MachineView
+    evaluator: GuardEvaluator
+    preflight: MachinePreflight
+    writer: Writer
+    marking: MachineConditions
+    creation_context: CreationContext
+    runtime: Runtime
 
     async def begin(self, case: MachineEvaluation, request: StartAction) -> Outcome | Hold:
         """Start a remediation, or return the hold that prevents it.
@@ -149,44 +138,44 @@ class MachineActions:
         The Machine and its node are read before the semaphore is taken, since a slow cluster may delay that;
         all other checks and the write run inside it.
         """
-        fresh = await self._preflight.machine(case.target)
+        fresh = await self.preflight.machine(case.target)
         if isinstance(fresh, Hold):
             return fresh
         if not isinstance(case.health, Unhealthy):
             raise TypeError(f"nothing is begun for a machine that is {case.health}")
         if case.target.by_annotation:
-            objection = await self._preflight.still_asked(case.target, fresh)
+            objection = await self.preflight.still_asked(case.target, fresh)
         else:
-            objection = await self._preflight.still(case.health.match, fresh)
+            objection = await self.preflight.still(case.health.match, fresh)
         if objection is not None:
             return objection
-        async with self._turn.taken():
-            guarded = await self._preflight.guard(case.target, case.placed)
+        async with self.creation_context.turn.taken():
+            guarded = await self.preflight.guard(case.target, case.placed)
             if isinstance(guarded, Hold):
                 return guarded
             write = await self._write_for(case, request, fresh)
             if isinstance(write, Hold):
                 return write
             # Set it even if the write's outcome is unknown: interval and counts include possible starts.
-            self._evaluator.last_start = self._runtime.monotonic()
-            self._view.machine_index.note_begun(case.target.key, self._evaluator.last_start)
-            self._open.forget()
-            return await self._writer.write(write)
+            self.evaluator.last_start = self.runtime.monotonic()
+            self.view.machine_index.note_begun(case.target.key, self.evaluator.last_start)
+            self.creation_context.open_remediations.forget()
+            return await self.writer.write(write)
 
     async def withdraw(self, target: MachineTarget) -> Outcome | Hold:
-        record = targets.find_remediation(self._view, target)
+        record = targets.find_remediation(self.view, target)
         if record is None:
             return Done()
-        write = await self._preflight.before_withdraw(target, record)
+        write = await self.preflight.before_withdraw(target, record)
         if isinstance(write, Hold):
             return write
-        self._open.forget()
-        return await self._writer.write(write)
+        self.creation_context.open_remediations.forget()
+        return await self.writer.write(write)
 
     async def clear(self, target: MachineTarget, value: str) -> Outcome | Hold:
         """Remove the annotation after its request is settled, only if it still has this value."""
-        write = await self._preflight.before_clear(target, value)
-        return write if isinstance(write, Hold) else await self._writer.write(write)
+        write = await self.preflight.before_clear(target, value)
+        return write if isinstance(write, Hold) else await self.writer.write(write)
 
     async def withdraw_abandoned(
         self,
@@ -198,9 +187,9 @@ class MachineActions:
 
         A remediation that has released something ends by itself.
         """
-        for record in targets.abandoned(self._view, machine, target):
+        for record in targets.abandoned(self.view, machine, target):
             if not _committed(record):
-                outcome = await self._writer.write(delete_remediation(record))
+                outcome = await self.writer.write(delete_remediation(record))
                 if outcome != Done():
                     return outcome
                 tell(machine, record)
@@ -209,9 +198,9 @@ class MachineActions:
     async def _write_for(self, case: MachineEvaluation, request: StartAction, fresh: Fresh) -> Write | Hold:
         match request:
             case AskOwnerByCondition():
-                health = await self._preflight.with_reasons(case.health, fresh.machine)
+                health = await self.preflight.with_reasons(case.health, fresh.machine)
                 wanted = health_conditions_for(health, case.way, fresh.machine.marks, Allowed(), request)
-                return self._marking.write_for(case.target, fresh, wanted)
+                return self.marking.write_for(case.target, fresh, wanted)
             case Delete():
                 return act.delete_machine(fresh.machine, fresh.version)
             case Create():
@@ -220,12 +209,12 @@ class MachineActions:
                 assert_never(request)
 
     async def _create(self, case: MachineEvaluation, fresh: Fresh) -> Write | Hold:
-        write = await self._preflight.from_template(case.target)
+        write = await self.preflight.from_template(case.target)
         if isinstance(write, Hold):
             why = write.reason.explain().sentence
-            health = await self._preflight.with_reasons(case.health, fresh.machine)
+            health = await self.preflight.with_reasons(case.health, fresh.machine)
             wanted = without_template(health, fresh.machine.marks, why)
-            await self._marking.mark(case.target, fresh, wanted)
+            await self.marking.mark(case.target, fresh, wanted)
         return write
 
 

@@ -8,7 +8,7 @@ remediation that started and ended between two leader terms.
 
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from nodemend.api import condition_reasons, condition_types, well_known
@@ -72,16 +72,16 @@ class _Work:
         return self.machine.uid, self.kind, self.began
 
 
+@dataclass(eq=False, slots=True)
 class MachineHistory:
     """The history as maintained by one leader term."""
 
-    def __init__(self, view: MachineView, target_index: TargetIndex) -> None:
-        self._view = view
-        self._target_index = target_index
-        self._ring: tuple[MachineRemediation, ...] | None = None
-        self._first_seen: dict[_Key, str] = {}
-        self._deleted: list[_Work] = []
-        self._contradicted: BoundedMap[_Key, bool] = BoundedMap()
+    view: MachineView
+    target_index: TargetIndex
+    _ring: tuple[MachineRemediation, ...] | None = None
+    _first_seen: dict[_Key, str] = field(default_factory=dict)
+    _deleted: list[_Work] = field(default_factory=list)
+    _contradicted: BoundedMap[_Key, bool] = field(default_factory=BoundedMap)
 
     def note_deletion(self, machine: MachineRecord, check: str, now: str) -> None:
         """Record a deletion by Nodemend: a deletion timestamp alone does not show who deleted the Machine."""
@@ -107,12 +107,12 @@ class MachineHistory:
 
     def _in_progress(self) -> Iterator[_Work]:
         """Yield owner requests under Nodemend's checks, and the remediations created from templates."""
-        machine_index = self._view.machine_index
+        machine_index = self.view.machine_index
         for key in list(machine_index.asked()):
-            target = targets.find_target(self._view, key)
+            target = targets.find_target(self.view, key)
             if target is not None and not target.by_annotation:
                 yield _Work(target.machine, target.check.name, BY_OWNER)
-        for record in self._view.remedies.all():
+        for record in self.view.remedies.all():
             owners = (machine_index.by_uid(uid) for uid in record.owners)
             owner = next((key for key in owners if key is not None), None)
             machine = machine_index.machine(owner) if owner is not None else None
@@ -133,7 +133,7 @@ class MachineHistory:
 
     def _goes_on(self, one: MachineRemediation, in_progress: Container[_Key]) -> bool:
         """True while the remediation is active. A deletion stays active until the Machine is gone."""
-        deleted = one.kind == BY_DELETION and self._view.machine_index.by_uid(one.uid) is not None
+        deleted = one.kind == BY_DELETION and self.view.machine_index.by_uid(one.uid) is not None
         return deleted or _key_of(one) in in_progress
 
     def _end(self, one: MachineRemediation, now: str) -> MachineRemediation:
@@ -142,10 +142,10 @@ class MachineHistory:
     def _outcome(self, one: MachineRemediation) -> HowEnded:
         if self._contradicted.find(_key_of(one)):
             return HowEnded.CONTRADICTED
-        key = self._view.machine_index.by_uid(one.uid)
+        key = self.view.machine_index.by_uid(one.uid)
         if key is None:
             return HowEnded.GONE
-        stands = self._target_index.find(str(key))
+        stands = self.target_index.find(str(key))
         well = stands is not None and stands.state is TargetState.HEALTHY
         return HowEnded.HEALED if well else HowEnded.WITHDRAWN
 
@@ -237,43 +237,36 @@ def _stalled(
     return None
 
 
+@dataclass(eq=False, slots=True)
 class MachineReporter:
-    def __init__(
-        self,
-        view: MachineView,
-        evaluator: GuardEvaluator,
-        history: MachineHistory,
-        writer: Writer,
-        recorder: MachineHealthCheckRecorder,
-    ) -> None:
-        self._view = view
-        self._evaluator = evaluator
-        self._history = history
-        self._writer = writer
-        self._recorder = recorder
-        self._reminders = HoldReminders("machine")
-        self._clusters: dict[MachineCheckKey, str] = {}
-        """The cluster of every check served so far: its usage is exported again after the check is gone."""
+    view: MachineView
+    evaluator: GuardEvaluator
+    history: MachineHistory
+    writer: Writer
+    recorder: MachineHealthCheckRecorder
+    _reminders: HoldReminders = field(default_factory=lambda: HoldReminders("machine"))
+    _clusters: dict[MachineCheckKey, str] = field(default_factory=dict)
+    """The cluster of every check served so far: its usage is exported again after the check is gone."""
 
     async def report(self, key: MachineCheckKey, moment: Clocks) -> Outcome:
         if is_annotation(key):
             return self._tell_annotation(key, moment)
-        check = self._view.machine_index.check(key)
-        if check is None or not self._view.machine_index.serves(key):
-            self._recorder.counted(key.full_name, None)
+        check = self.view.machine_index.check(key)
+        if check is None or not self.view.machine_index.serves(key):
+            self.recorder.counted(key.full_name, None)
             self._reminders.forget(str(key))
             self._tell_cluster(key, moment)
             return Done()
-        counts = self._evaluator.target_index.of_check(str(key))
-        self._recorder.counted(key.full_name, counts)
-        facts = check_facts(self._view, check, str(key), None, value_of(self._evaluator.policy(moment)))
+        counts = self.evaluator.target_index.of_check(str(key))
+        self.recorder.counted(key.full_name, counts)
+        facts = check_facts(self.view, check, str(key), None, value_of(self.evaluator.policy(moment)))
         cluster = f"{check.namespace}/{check.rules.cluster}" if check.rules.cluster else ""
         self._clusters[key] = cluster
         self._tell_cluster(key, moment)
         anybody = GuardTarget(name="", labels={}, check=facts, cluster=cluster)
-        guarded = self._evaluator.of_check(anybody, moment)
-        self._recorder.guarded(
-            key.full_name, guarded, limit_usage_of_check(self._evaluator.target_index, facts)
+        guarded = self.evaluator.of_check(anybody, moment)
+        self.recorder.guarded(
+            key.full_name, guarded, limit_usage_of_check(self.evaluator.target_index, facts)
         )
         status = status_of(
             check,
@@ -286,30 +279,30 @@ class MachineReporter:
             now=print_time(moment.wall),
         )
         if differs(status, check.status):
-            outcome = await self._writer.write(preflight.report_status(check, status))
+            outcome = await self.writer.write(preflight.report_status(check, status))
             if outcome != Done():
                 return outcome
             reported = next((one for one in status["conditions"] if one["type"] == CONDITION), None)
             if reported is not None and check.condition(CONDITION) is None:
-                self._recorder.overlapped(check.key, reference_to_object(check), reported["message"])
+                self.recorder.overlapped(check.key, reference_to_object(check), reported["message"])
         note, again_in = self._reminders.update(str(key), counts, moment.now)
         if note:
-            self._recorder.still_held(check.key, reference_to_object(check), note)
+            self.recorder.still_held(check.key, reference_to_object(check), note)
         return after_report(guarded, again_in)
 
     def _tell_annotation(self, key: MachineCheckKey, moment: Clocks) -> Outcome:
         """Report on an annotation, which has no status: by metrics, by log, and on each Machine."""
-        counts = self._evaluator.target_index.of_check(str(key))
-        self._recorder.counted(key.full_name, counts if len(counts) else None)
+        counts = self.evaluator.target_index.of_check(str(key))
+        self.recorder.counted(key.full_name, counts if len(counts) else None)
         note, again_in = self._reminders.update(str(key), counts, moment.now)
         if note:
-            self._recorder.still_held(key.full_name, None, note)
+            self.recorder.still_held(key.full_name, None, note)
         return Done() if again_in is None else RequeueAfter(again_in)
 
     def _left_by(self, key: MachineCheckKey) -> Mapping[str, int]:
         """Return the count of Machines per owning check. Two projects' checks of one name are added up."""
         left: Counter[str] = Counter()
-        for check, number in self._evaluator.target_index.overlaps.of_check(str(key)).items():
+        for check, number in self.evaluator.target_index.overlaps.of_check(str(key)).items():
             left[f"mhc/{check.rpartition('/')[2]}"] += number
         return left
 
@@ -318,29 +311,29 @@ class MachineReporter:
 
         Searches only the check's scope: a thousand clusters have a hundred thousand targets in all.
         """
-        under, place_of = str(key), self._evaluator.target_index.place_of
+        under, place_of = str(key), self.evaluator.target_index.place_of
         places = (
-            (machine.name, place_of(str(machine))) for machine in self._view.machine_index.in_reach(check)
+            (machine.name, place_of(str(machine))) for machine in self.view.machine_index.in_reach(check)
         )
         return [name for name, place in places if place is not None and place.check == under]
 
     async def report_history(self, moment: Clocks) -> Outcome:
         """Write the history, once all kinds are cached: until then a missing object is not proven deleted."""
-        policy = self._view.policies.get(well_known.POLICY_NAME)
+        policy = self.view.policies.get(well_known.POLICY_NAME)
         if policy is None:
             return Done()
-        if not self._view.machine_index.settled:
+        if not self.view.machine_index.settled:
             return RequeueAfter(WHILE_WAITING)
         written = policy.status.machine_history
-        history = self._history.update(written, print_time(moment.wall))
+        history = self.history.update(written, print_time(moment.wall))
         return (
             Done()
             if history == written
-            else await self._writer.write(preflight.report_history(policy, history))
+            else await self.writer.write(preflight.report_history(policy, history))
         )
 
     def _tell_cluster(self, key: MachineCheckKey, moment: Clocks) -> None:
-        cluster, policy = self._clusters.get(key), self._evaluator.policy(moment)
+        cluster, policy = self._clusters.get(key), self.evaluator.policy(moment)
         if cluster is not None and isinstance(policy, Present):
-            usages = limit_usages_of_cluster(self._evaluator.target_index, policy.value, cluster)
-            self._recorder.filled(cluster, usages)
+            usages = limit_usages_of_cluster(self.evaluator.target_index, policy.value, cluster)
+            self.recorder.filled(cluster, usages)

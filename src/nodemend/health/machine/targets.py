@@ -415,22 +415,22 @@ def _is_conflicting(view: MachineView, target: MachineTarget, record: Remediatio
     return bool(machine.node) and record.name == machine.node and not of_a_machine
 
 
+@dataclass(eq=False, slots=True)
 class IgnoredAnnotations:
     """Tracks which ignored requests were reported in this leader term."""
 
-    def __init__(self, machine_index: MachineIndex, tell: Callable[[MachineRecord, str], None]) -> None:
-        self._machine_index = machine_index
-        self._tell = tell
-        self._reported: dict[MachineKey, tuple[str, str]] = {}
+    machine_index: MachineIndex
+    tell: Callable[[MachineRecord, str], None]
+    _reported: dict[MachineKey, tuple[str, str]] = field(default_factory=dict)
 
     def evaluate(self, key: MachineKey, machine: MachineRecord | None, target: MachineTarget | None) -> None:
         asked = machine.asked_externally if machine is not None else None
         why = _why(machine, target) if machine is not None else ""
-        if not self._machine_index.annotation or machine is None or asked is None or not why:
+        if not self.machine_index.annotation or machine is None or asked is None or not why:
             self._reported.pop(key, None)
         elif self._reported.get(key) != (asked, why):
             self._reported[key] = asked, why
-            self._tell(machine, why)
+            self.tell(machine, why)
 
 
 def _why(machine: MachineRecord, target: MachineTarget | None) -> str:
@@ -484,38 +484,38 @@ def node_of(view: MachineView, machine: MachineRecord) -> NodeRecord | None:
     return where.nodes.get(machine.node) if isinstance(where, ClusterNodes) else None
 
 
+@dataclass(frozen=True, slots=True)
 class MachineGuardInputs:
     """The guard's inputs beside a Machine."""
 
-    def __init__(self, view: MachineView) -> None:
-        self._view = view
+    view: MachineView
 
     @property
     def policies(self) -> Store[RemediationPolicy]:
-        return self._view.policies
+        return self.view.policies
 
     def freshness(self, guard_target: GuardTarget, now: float) -> CacheFreshness | CacheUnavailable:
         """Return the freshness of the caches of the target's own cluster, and of those without Nodes."""
-        nodes = self._view.clusters.cache_of(guard_target.cluster)
+        nodes = self.view.clusters.cache_of(guard_target.cluster)
         if isinstance(nodes, ClusterUnreachable):
             return CacheUnavailable(nodes.why)
         error_free_for = inf if nodes.troubled_at is None else now - nodes.troubled_at
-        age = max(nodes.age(now), self._view.age_without_nodes(now))
+        age = max(nodes.age(now), self.view.age_without_nodes(now))
         return CacheFreshness(age, VIEW_GOOD_FOR, error_free_for, CALM_NEEDED)
 
     def busy(self, guard_target: GuardTarget, now: float) -> Busy:
-        return self.busy_by(self._view.remedies.all(), guard_target, now)
+        return self.busy_by(self.view.remedies.all(), guard_target, now)
 
     def busy_by(self, records: Iterable[RemediationRecord], guard_target: GuardTarget, now: float) -> Busy:
         """Return Machines with an owner request, and targets with an open remediation in `records`."""
-        here, machine_index = self._home_of(guard_target.cluster), self._view.machine_index
+        here, machine_index = self._home_of(guard_target.cluster), self.view.machine_index
         named = [(record, *self._of(record)) for record in records]
         begun = machine_index.begun(now, {name for _, _, name in named})
         by_owner = (
             str(key) for key in (*machine_index.asked(), *begun) if self._home_of_machine(key) == here
         )
         by_remedy = ((name, record) for record, home, name in named if home == here)
-        return self._view.remedies.busy(by_remedy, frozenset(by_owner), now)
+        return self.view.remedies.busy(by_remedy, frozenset(by_owner), now)
 
     def control_plane(self, guard_target: GuardTarget, busy: Busy) -> ControlPlane | None:
         if not guard_target.control_plane:
@@ -528,25 +528,25 @@ class MachineGuardInputs:
     def _members(self, cluster: str) -> dict[str, bool]:
         """Return the control-plane Machines of a cluster, with the readiness of their nodes."""
         found = {}
-        for key in self._view.machine_index.in_cluster(cluster):
-            machine = self._view.machine_index.machine(key)
-            if machine is not None and _is_control_plane(self._view, machine):
-                found[str(key)] = _is_ready(node_of(self._view, machine))
+        for key in self.view.machine_index.in_cluster(cluster):
+            machine = self.view.machine_index.machine(key)
+            if machine is not None and _is_control_plane(self.view, machine):
+                found[str(key)] = _is_ready(node_of(self.view, machine))
         return found
 
     def _of(self, record: RemediationRecord) -> tuple[str, str]:
         """Return a remediation's cluster and target: its Machine, or else a node of the local cluster."""
-        keys = (self._view.machine_index.by_uid(uid) for uid in record.owners)
+        keys = (self.view.machine_index.by_uid(uid) for uid in record.owners)
         key = next((key for key in keys if key is not None), None)
         return ("", record.name) if key is None else (self._home_of_machine(key), str(key))
 
     def _home_of_machine(self, key: MachineKey) -> str:
-        machine = self._view.machine_index.machine(key)
+        machine = self.view.machine_index.machine(key)
         return self._home_of(cluster_of(machine)) if machine is not None else ""
 
     def _home_of(self, cluster: str) -> str:
         """Return a cluster's name; "" for the local cluster, regardless of its Cluster object's name."""
-        return "" if self._view.clusters.is_own(cluster) else cluster
+        return "" if self.view.clusters.is_own(cluster) else cluster
 
 
 def _is_control_plane(view: MachineView, machine: MachineRecord) -> bool:

@@ -308,17 +308,17 @@ def _text_in(secret: _Secret, full: str, cluster: str) -> str | ConnectionFailur
         return ConnectionFailure(f"the Secret {full} holds no text")
 
 
+@dataclass(frozen=True, slots=True)
 class NodeToMachine:
     """Maps Nodes to Machines. Ignores Machines of other clusters that name a node of the same name."""
 
-    def __init__(self, machine_index: MachineIndex, clusters: Clusters) -> None:
-        self._machine_index = machine_index
-        self._clusters = clusters
+    machine_index: MachineIndex
+    clusters: Clusters
 
     def of_node(self, node: str) -> Iterator[MachineRecord]:
-        for key in self._machine_index.naming(node):
-            machine = self._machine_index.machine(key)
-            if machine is not None and self._clusters.nodes_of(machine) == self._clusters.own:
+        for key in self.machine_index.naming(node):
+            machine = self.machine_index.machine(key)
+            if machine is not None and self.clusters.nodes_of(machine) == self.clusters.own:
                 yield machine
 
     def uids_behind(self, node: str) -> frozenset[str]:
@@ -327,12 +327,12 @@ class NodeToMachine:
     def asked_nodes(self, now: float, records: Iterable[RemediationRecord]) -> frozenset[str]:
         """Return nodes whose Machine has an owner request or a new start, but no remediation in `records`."""
         remediated = {uid for record in records for uid in record.owners}
-        keys = (*self._machine_index.asked(), *self._machine_index.begun(now, ()))
-        machines = (machine for key in keys if (machine := self._machine_index.machine(key)) is not None)
+        keys = (*self.machine_index.asked(), *self.machine_index.begun(now, ()))
+        machines = (machine for key in keys if (machine := self.machine_index.machine(key)) is not None)
         return frozenset(
             machine.node or machine.key
             for machine in machines
-            if machine.uid not in remediated and self._clusters.nodes_of(machine) == self._clusters.own
+            if machine.uid not in remediated and self.clusters.nodes_of(machine) == self.clusters.own
         )
 
     def asked_behind(self, node: str) -> str:

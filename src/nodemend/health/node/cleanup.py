@@ -37,14 +37,12 @@ from nodemend.safety.holds import Hold
 A_MOMENT: Final = 1.0
 
 
+@dataclass(frozen=True, slots=True)
 class OrderLifecycle:
-    def __init__(
-        self, view: NodeView, orders: Orders, writer: Writer, recorder: NodeHealthCheckRecorder
-    ) -> None:
-        self._view = view
-        self._orders = orders
-        self._writer = writer
-        self._recorder = recorder
+    view: NodeView
+    orders: Orders
+    writer: Writer
+    recorder: NodeHealthCheckRecorder
 
     async def take_up(self, target: NodeTarget, approved_order: ApprovedOrder | None) -> Hold | None:
         """Consume the order by deleting it, so it runs at most once.
@@ -53,10 +51,10 @@ class OrderLifecycle:
         """
         if approved_order is None:
             return None
-        found, by = self._view.orders.get(target.node.name), approved_order.order.by
+        found, by = self.view.orders.get(target.node.name), approved_order.order.by
         if found is None or found.metadata.uid != approved_order.order.uid:
             return Hold(OrderInvalid(by, "it was deleted"))
-        match await self._writer.write(preflight.end_order(found)):
+        match await self.writer.write(preflight.end_order(found)):
             case Done():
                 return None
             case RequeueAfter():
@@ -69,21 +67,21 @@ class OrderLifecycle:
         if approved_order is None or outcome == Done():
             return
         why = outcome.why if isinstance(outcome, Retry) else "another remediation was there first"
-        self._recorder.order_expired(target, approved_order.order, f"it was consumed, but {why}")
+        self.recorder.order_expired(target, approved_order.order, f"it was consumed, but {why}")
 
     async def end(self, target: NodeTarget, evaluation: OrderEvaluation) -> Outcome | None:
         """Delete an order that is no longer valid.
 
         Returns None if there is no such order, or if it is deleted.
         """
-        found, order = self._view.orders.get(target.node.name), evaluation.order
+        found, order = self.view.orders.get(target.node.name), evaluation.order
         if found is None or order is None or evaluation.stands:
             return None
-        outcome = await self._writer.write(preflight.end_order(found))
+        outcome = await self.writer.write(preflight.end_order(found))
         if outcome != Done():
             return outcome
         if isinstance(evaluation.verdict, OrderExpired):
-            self._recorder.order_expired(target, order, evaluation.verdict.why)
+            self.recorder.order_expired(target, order, evaluation.verdict.why)
         return None
 
     async def end_stray(self, node: str, now: float) -> Outcome:
@@ -91,12 +89,12 @@ class OrderLifecycle:
 
         Until then the Node or its check may only be late in the caches.
         """
-        found, order = self._view.orders.get(node), self._orders.of(node, now)
+        found, order = self.view.orders.get(node), self.orders.of(node, now)
         if found is None or order is None:
             return Done()
         if order.age <= GOOD_FOR:
             return RequeueAfter(GOOD_FOR - order.age + A_MOMENT)
-        return await self._writer.write(preflight.end_order(found))
+        return await self.writer.write(preflight.end_order(found))
 
 
 RECHECK_INTERVAL = 10.0
@@ -108,40 +106,33 @@ class _Former:
     uid: str = ""
 
 
+@dataclass(frozen=True, slots=True)
 class Orphans:
     """Serves one leader term."""
 
-    def __init__(
-        self,
-        view: NodeView,
-        reader: LiveReader,
-        writer: Writer,
-        recorder: NodeHealthCheckRecorder,
-        history: History,
-    ) -> None:
-        self._view = view
-        self._reader = reader
-        self._writer = writer
-        self._recorder = recorder
-        self._history = history
+    view: NodeView
+    reader: LiveReader
+    writer: Writer
+    recorder: NodeHealthCheckRecorder
+    history: History
 
     async def withdraw(self, name: str, target: NodeTarget | None) -> Outcome | None:
         """Delete the node's orphaned remediation. Returns None if it has none that may be deleted now.
 
         The watch reports when the object is gone.
         """
-        node = self._view.nodes.get(name)
-        orphan = find_unowned(self._view, name) if node is None else find_orphan(self._view, node, target)
+        node = self.view.nodes.get(name)
+        orphan = find_unowned(self.view, name) if node is None else find_orphan(self.view, node, target)
         if orphan is None or decide_orphan(targets.as_orphan(orphan)) != DeleteRemediation():
             return None
-        gone = node is not None or isinstance(await self._reader.node(name), Absent)
+        gone = node is not None or isinstance(await self.reader.node(name), Absent)
         write = await self._recheck(orphan) if gone else None
         if write is None:
             return RequeueAfter(RECHECK_INTERVAL)
-        self._history.expect(orphan, HowEnded.GONE if node is None else HowEnded.WITHDRAWN)
-        outcome = await self._writer.write(write)
+        self.history.expect(orphan, HowEnded.GONE if node is None else HowEnded.WITHDRAWN)
+        outcome = await self.writer.write(write)
         if outcome == Done():
-            self._recorder.withdrew_orphan(node or _Former(name), orphan)
+            self.recorder.withdrew_orphan(node or _Former(name), orphan)
         return outcome
 
     async def _recheck(self, orphan: RemediationRecord) -> Request | None:
@@ -150,12 +141,12 @@ class Orphans:
         The check that created it must be as cached, or gone, and the remediation must still be deletable.
         """
         asked_by = orphan.labels.get(well_known.CHECK, "")
-        check = read_result(await self._reader.get(NODE_HEALTH_CHECK, asked_by, NodeHealthCheck))
+        check = read_result(await self.reader.get(NODE_HEALTH_CHECK, asked_by, NodeHealthCheck))
         if isinstance(check, Unreadable) or _version(value_of(check)) != _version(
-            self._view.checks.get(asked_by)
+            self.view.checks.get(asked_by)
         ):
             return None
-        outcome = await self._reader.get(orphan.resource, orphan.name, RemediationWire, orphan.namespace)
+        outcome = await self.reader.get(orphan.resource, orphan.name, RemediationWire, orphan.namespace)
         match read_result(outcome):
             case Present(wire) if wire.metadata.uid == orphan.uid:
                 fresh = as_record(orphan.resource, wire)

@@ -116,25 +116,16 @@ BackgroundKey = CheckKey | PolicyKey | PrefetchKey
 Key = ActionKey | BackgroundKey
 
 
+@dataclass(frozen=True, slots=True)
 class Recoveries:
     """Serves one leader term."""
 
-    def __init__(
-        self,
-        view: NodeView,
-        tracker: RecoveryTracker,
-        evaluator: GuardEvaluator,
-        preflight: NodePreflight,
-        writer: Writer,
-        creation_context: CreationContext,
-    ) -> None:
-        self._view = view
-        self._tracker = tracker
-        self._evaluator = evaluator
-        self._preflight = preflight
-        self._writer = writer
-        self._turn = creation_context.turn
-        self._open = creation_context.open_remediations
+    view: NodeView
+    tracker: RecoveryTracker
+    evaluator: GuardEvaluator
+    preflight: NodePreflight
+    writer: Writer
+    creation_context: CreationContext
 
     async def act(self, target: NodeTarget, placed: PlacedTarget, step: Step, moment: Clocks) -> Outcome:
         match step:
@@ -154,39 +145,39 @@ class Recoveries:
     async def _begin(
         self, target: NodeTarget, placed: PlacedTarget, recovery: Recovery, moment: Clocks
     ) -> Outcome:
-        facts = self._evaluator.evaluate(placed, moment)
+        facts = self.evaluator.evaluate(placed, moment)
         guarded = guard(facts, PASSES)
         if isinstance(guarded, Hold):
             return self._hold(target, guarded)
         # No other remediation of this leader may start in between.
-        async with self._turn.taken():
-            write = await self._preflight.before_recovery(target, placed, recovery)
+        async with self.creation_context.turn.taken():
+            write = await self.preflight.before_recovery(target, placed, recovery)
             if isinstance(write, Hold):
                 return self._hold(target, write)
-            self._open.forget()
-            outcome = await self._writer.write(write)
+            self.creation_context.open_remediations.forget()
+            outcome = await self.writer.write(write)
         if isinstance(outcome, Retry) and outcome.refused:
             kind = recovery.template.kind.removesuffix("Template")
             self._hold(target, Hold(CreationRefused(kind, outcome.why)))
         elif outcome == Done():
-            self._tracker.hold(target, "")
+            self.tracker.hold(target, "")
         return outcome
 
     def _hold(self, target: NodeTarget, hold: Hold) -> Outcome:
         """Record why the recovery waits. The node stays counted as healthy."""
-        self._tracker.hold(target, held_target_status(hold).message)
+        self.tracker.hold(target, held_target_status(hold).message)
         return RequeueAfter(RECHECK_INTERVAL)
 
     async def _end(self, target: NodeTarget) -> Outcome:
         node = target.node
-        record = targets.find_recovery(self._view, target.check, node.name, node.uid)
+        record = targets.find_recovery(self.view, target.check, node.name, node.uid)
         if record is None:
             raise ValueError("there is no recovery to end")
-        write = await self._preflight.before_end(record)
+        write = await self.preflight.before_end(record)
         if isinstance(write, Hold):
             return RequeueAfter(RECHECK_INTERVAL)
-        self._open.forget()
-        return await self._writer.write(write)
+        self.creation_context.open_remediations.forget()
+        return await self.writer.write(write)
 
 
 class NodeHealthCheckController:

@@ -103,6 +103,7 @@ class OrderEvaluation:
         return ApprovedOrder(self.order, passes(asked)[0])
 
 
+@dataclass(frozen=True, slots=True)
 class Orders:
     """RemediationOrders of one leader term.
 
@@ -110,17 +111,16 @@ class Orders:
     since then and the age by the API server's clock.
     """
 
-    def __init__(self, view: NodeView, first_seen: dict[str, float], reader: LiveReader) -> None:
-        self._view = view
-        self._first_seen = first_seen
-        self._reader = reader
+    view: NodeView
+    first_seen: dict[str, float]
+    reader: LiveReader
 
     def of(self, node: str, now: float) -> Order | None:
         """Return the cached order, valid or not; None if absent or being deleted."""
-        found = self._view.orders.get(node)
+        found = self.view.orders.get(node)
         if found is None or found.metadata.deleting:
             return None
-        return as_order(found, now - self._first_seen.setdefault(found.metadata.uid, now))
+        return as_order(found, now - self.first_seen.setdefault(found.metadata.uid, now))
 
     def evaluate(
         self, target: NodeTarget, health: NodeHealth, existing: ExistingRemediation | None, now: float
@@ -132,7 +132,7 @@ class Orders:
 
     async def verify(self, node: str, order: Order) -> Hold | None:
         """Return a hold unless a live read confirms that the order exists and has not expired."""
-        outcome = await self._reader.get(REMEDIATION_ORDER, node, RemediationOrder)
+        outcome = await self.reader.get(REMEDIATION_ORDER, node, RemediationOrder)
         server_time = outcome.server_time if isinstance(outcome, Ok) else None
         match read_result(outcome):
             case Present(found) if found.metadata.uid == order.uid and not found.metadata.deleting:
@@ -146,8 +146,8 @@ class Orders:
         if age is None:
             return Hold(OrderInvalid(order.by, "the API server does not report when it was created"))
         # A new leader first observed the order late. Keep the API server's age.
-        since = self._reader.runtime.monotonic() - age
-        self._first_seen[order.uid] = min(self._first_seen.get(order.uid, since), since)
+        since = self.reader.runtime.monotonic() - age
+        self.first_seen[order.uid] = min(self.first_seen.get(order.uid, since), since)
         return Hold(OrderInvalid(order.by, expired(age))) if age > GOOD_FOR else None
 
 
@@ -319,22 +319,15 @@ class _LiveState:
     external_hold: Hold | None
 
 
+@dataclass(frozen=True, slots=True)
 class NodePreflight:
     """Turns a request into a write, or into the hold that live reads gave."""
 
-    def __init__(
-        self,
-        reader: LiveReader,
-        view: NodeView,
-        evaluator: GuardEvaluator,
-        orders: Orders,
-        creation_context: CreationContext,
-    ) -> None:
-        self._reader = reader
-        self._view = view
-        self._evaluator = evaluator
-        self._orders = orders
-        self._creation_context = creation_context
+    reader: LiveReader
+    view: NodeView
+    evaluator: GuardEvaluator
+    orders: Orders
+    creation_context: CreationContext
 
     async def before_create(
         self,
@@ -379,7 +372,7 @@ class NodePreflight:
 
     async def before_end(self, record: RemediationRecord) -> Request | Hold:
         """Return the delete request of a recovery: the same object by UID, in its current version."""
-        outcome = await self._reader.get(record.resource, record.name, RemediationWire, record.namespace)
+        outcome = await self.reader.get(record.resource, record.name, RemediationWire, record.namespace)
         match read_result(outcome):
             case Present(wire) if wire.metadata.uid == record.uid:
                 return delete_remediation(as_record(record.resource, wire))
@@ -390,29 +383,29 @@ class NodePreflight:
 
     async def before_withdraw(self, target: NodeTarget, found: FoundRemediation) -> Request | Hold:
         def as_open(fresh: RemediationRecord) -> ExistingRemediation:
-            return targets.as_existing(FoundRemediation(fresh, found.index), target, self._view, 0.0)
+            return targets.as_existing(FoundRemediation(fresh, found.index), target, self.view, 0.0)
 
-        return await check_before_deletion(self._reader, found.record, as_open)
+        return await check_before_deletion(self.reader, found.record, as_open)
 
     async def _read_live(
         self, target: NodeTarget, template: TemplateReference, approved_order: ApprovedOrder | None
     ) -> _LiveState | Hold:
         """Read everything concurrently: sequential reads would add up their latencies."""
-        kind, name, reader = self._view.remedies.kind_of(template), target.node.name, self._reader
+        kind, name, reader = self.view.remedies.kind_of(template), target.node.name, self.reader
         if isinstance(kind, NotServed):
             return Hold(CannotRead(f"the template {template.kind}", kind.why))
         async with ConcurrentReads(reader.runtime) as questions:
             node = questions.ask(reader.node(name))
             check = questions.ask(reader.get(NODE_HEALTH_CHECK, target.check.metadata.name, NodeHealthCheck))
-            others = questions.ask(self._creation_context.open_remediations.listed())
+            others = questions.ask(self.creation_context.open_remediations.listed())
             policy = questions.ask(reader.policy())
             made_from = questions.ask(reader.get(kind.template, template.name, _Template, template.namespace))
             order = (
-                questions.ask(self._orders.verify(name, approved_order.order))
+                questions.ask(self.orders.verify(name, approved_order.order))
                 if approved_order is not None
                 else None
             )
-            external_hold = questions.ask(self._creation_context.external_leases.hold_on(name))
+            external_hold = questions.ask(self.creation_context.external_leases.hold_on(name))
         return _LiveState(
             kind=kind,
             node=node.answer,
@@ -431,7 +424,7 @@ class NodePreflight:
         if isinstance(live.others, Unreadable):
             return Hold(CannotRead("the other remediations", live.others.why))
         hold = (
-            find_conflicting_remediation(self._view, target.node.name, live.others)
+            find_conflicting_remediation(self.view, target.node.name, live.others)
             or live.external_hold
             or self._guard(placed, live.policy, live.others, wanted.passing)
         )
@@ -452,9 +445,9 @@ class NodePreflight:
         passing: tuple[type[HoldReason], ...],
     ) -> Hold | None:
         """Ask the guard with watched counts, and with policy and open remediations read live."""
-        runtime = self._reader.runtime
+        runtime = self.reader.runtime
         moment = Clocks(runtime.monotonic(), runtime.wall())
-        busy = targets.busy_nodes(self._view, others, moment.now)
-        facts = self._evaluator.evaluate(placed, moment, busy)
+        busy = targets.busy_nodes(self.view, others, moment.now)
+        facts = self.evaluator.evaluate(placed, moment, busy)
         guarded = guard(replace(facts, policy=policy), passing)
         return guarded if isinstance(guarded, Hold) else None

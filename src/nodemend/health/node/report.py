@@ -55,14 +55,14 @@ from nodemend.safety.limits import LimitSemantics, can_never_act, parse_comparis
 KEPT: Final = 20
 
 
+@dataclass(eq=False, slots=True)
 class History:
     """Outcomes that one leader term observed. Entries already in the status stay as they are written."""
 
-    def __init__(self, completed: CompletedRemediations, target_index: TargetIndex) -> None:
-        self._completed = completed
-        self._target_index = target_index
-        self._expected: BoundedMap[str, HowEnded] = BoundedMap()
-        self._reported: BoundedMap[str, PastRemediation] = BoundedMap()
+    completed: CompletedRemediations
+    target_index: TargetIndex
+    _expected: BoundedMap[str, HowEnded] = field(default_factory=BoundedMap)
+    _reported: BoundedMap[str, PastRemediation] = field(default_factory=BoundedMap)
 
     def expect(self, record: RemediationRecord, how: HowEnded) -> None:
         """Record the outcome before the deletion is sent: the result of the write may never be known."""
@@ -74,7 +74,7 @@ class History:
         The cached status may lag behind the last write, so entries reported in this term are merged in.
         """
         past = {_key(one): one for one in check.status.history}
-        for ending in self._completed.of_check(check.metadata.uid):
+        for ending in self.completed.of_check(check.metadata.uid):
             reported = self._tell(ending, check)
             past.setdefault(_key(reported), reported)
         return tuple(sorted(past.values(), key=lambda one: one.ended, reverse=True)[:KEPT])
@@ -112,7 +112,7 @@ class History:
             return HowEnded.RECOVERED if done else HowEnded.WITHDRAWN
         # The last leader or a user may have deleted it. The node's escalation step and its health show
         # whether it was escalated, healed or withdrawn.
-        stands = self._target_index.find(record.name)
+        stands = self.target_index.find(record.name)
         if stands is not None and stands.remedy > _remedy_number(check, record):
             return HowEnded.ESCALATED
         well = stands is not None and stands.state is TargetState.HEALTHY
@@ -339,88 +339,78 @@ def _as_conditions(
     )
 
 
+@dataclass(eq=False, slots=True)
 class NodeReporter:
-    def __init__(
-        self,
-        view: NodeView,
-        evaluator: GuardEvaluator,
-        history: History,
-        recoveries: RecoveryTracker,
-        writer: Writer,
-        recorder: NodeHealthCheckRecorder,
-    ) -> None:
-        self._view = view
-        self._evaluator = evaluator
-        self._history = history
-        self._recoveries = recoveries
-        self._writer = writer
-        self._recorder = recorder
-        self._reminders = HoldReminders("node")
+    view: NodeView
+    evaluator: GuardEvaluator
+    history: History
+    recoveries: RecoveryTracker
+    writer: Writer
+    recorder: NodeHealthCheckRecorder
+    _reminders: HoldReminders = field(default_factory=lambda: HoldReminders("node"))
 
     async def report_check(self, name: str, moment: Clocks) -> Outcome:
-        check = self._view.checks.get(name)
+        check = self.view.checks.get(name)
         if check is None:
-            self._recorder.counted(name, None)
+            self.recorder.counted(name, None)
             self._reminders.forget(name)
             return Done()
-        counts = self._evaluator.target_index.of_check(name)
-        self._recorder.counted(name, counts)
+        counts = self.evaluator.target_index.of_check(name)
+        self.recorder.counted(name, counts)
         anybody = anybody_under(check, moment.wall)
-        guarded = self._evaluator.of_check(anybody, moment)
-        self._recorder.guarded(
-            name, guarded, limit_usage_of_check(self._evaluator.target_index, anybody.check)
-        )
+        guarded = self.evaluator.of_check(anybody, moment)
+        self.recorder.guarded(name, guarded, limit_usage_of_check(self.evaluator.target_index, anybody.check))
         outcome = await self._write(check, guarded, moment)
         if outcome != Done():
             return outcome
         note, again_in = self._reminders.update(name, counts, moment.now)
         if note:
-            self._recorder.still_held(name, reference_to_check(check), note)
+            self.recorder.still_held(name, reference_to_check(check), note)
         return after_report(guarded, again_in)
 
     async def write_down(self, check: NodeHealthCheck, moment: Clocks) -> Outcome:
         """Write the check's status from the tracked state, for the next leader. Done once it is stored."""
-        guarded = self._evaluator.of_check(anybody_under(check, moment.wall), moment)
+        guarded = self.evaluator.of_check(anybody_under(check, moment.wall), moment)
         return await self._write(check, guarded, moment)
 
     async def _write(self, check: NodeHealthCheck, guarded: Allowed | Hold, moment: Clocks) -> Outcome:
-        counts = self._evaluator.target_index.of_check(check.metadata.name)
-        left = self._evaluator.target_index.overlaps.of_check(check.metadata.name)
+        counts = self.evaluator.target_index.of_check(check.metadata.name)
+        left = self.evaluator.target_index.overlaps.of_check(check.metadata.name)
         ability = CheckAbility(guarded, self._unusable(check), left)
-        past = CheckHistory(self._history.of(check), self._recoveries.reports(check, moment))
+        past = CheckHistory(self.history.of(check), self.recoveries.reports(check, moment))
         status = status_of(check, counts, ability, past, print_time(moment.wall))
         if status != check.status:
-            outcome = await self._writer.write(preflight.report_status(check, as_fields(status)))
+            outcome = await self.writer.write(preflight.report_status(check, as_fields(status)))
             if outcome != Done():
                 return outcome
-        self._recorder.recovering(check, status.recoveries)
-        self._recorder.stalled(check, status)
+        self.recorder.recovering(check, status.recoveries)
+        self.recorder.stalled(check, status)
         if begun := _begun_overlap(check, status):
-            self._recorder.overlapped(check.metadata.name, reference_to_check(check), begun)
+            self.recorder.overlapped(check.metadata.name, reference_to_check(check), begun)
         return Done()
 
     def _unusable(self, check: NodeHealthCheck) -> str:
         """Describe the first remedy that cannot be used; reported before a node needs it."""
-        remedies = self._view.remedies
+        remedies = self.view.remedies
         found = ((one.kind, remedies.unusable(one) or remedies.missing(one)) for one in check.spec.templates)
         return next((f"The remedy {kind} cannot be used: {why}." for kind, why in found if why), "")
 
     async def report_policy(self, moment: Clocks) -> Outcome:
-        policy = self._view.policies.get(well_known.POLICY_NAME)
+        policy = self.view.policies.get(well_known.POLICY_NAME)
         if policy is None:
             return Done()
         health_counts, storm_state = (
-            self._evaluator.target_index.health_counts(),
-            self._evaluator.storm_state(moment),
+            self.evaluator.target_index.health_counts(),
+            self.evaluator.storm_state(moment),
         )
-        known = self._evaluator.policy(moment)
+        known = self.evaluator.policy(moment)
         if isinstance(known, Present):
-            self._recorder.filled("", limit_usages_of_cluster(self._evaluator.target_index, known.value, ""))
+            self.recorder.filled("", limit_usages_of_cluster(self.evaluator.target_index, known.value, ""))
         problem = known.value.problem if isinstance(known, Present) else None
         status = policy_status(policy, health_counts, storm_state, problem, moment.wall)
         # The machine history belongs to the machine controller's field manager.
         if status != policy.status.but(machine_history=()):
-            outcome = await self._writer.write(preflight.report_policy(policy, as_fields(status)))
+            outcome = await self.writer.write(preflight.report_policy(policy, as_fields(status)))
             if outcome != Done():
                 return outcome
         waits = bool(storm_state) or policy.spec.pause is not None

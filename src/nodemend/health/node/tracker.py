@@ -8,7 +8,7 @@ The escalation step that each target has reached. It outlives the remediation th
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from nodemend.api.meta import print_time
@@ -56,27 +56,25 @@ from nodemend.safety.guard import Allowed, GuardFacts, guard
 from nodemend.safety.holds import Hold
 
 
+@dataclass(eq=False, slots=True)
 class RecoveryTracker:
     """Recoveries of one leader term.
 
     `first_seen` is the time of the first observation of each object, by UID.
     """
 
-    def __init__(
-        self, view: NodeView, first_seen: dict[str, float], ask_for_report: Callable[[str], None]
-    ) -> None:
-        self._view = view
-        self._first_seen = first_seen
-        self._ask_for_report = ask_for_report
-        self._owing: dict[str, str] = {}
-        """Node UIDs by name, for nodes whose next step waits until their recovery is written as pending."""
-        self._ending: set[str] = set()
-        """Nodes whose recovery Nodemend is deleting.
+    view: NodeView
+    first_seen: dict[str, float]
+    ask_for_report: Callable[[str], None]
+    _owing: dict[str, str] = field(default_factory=dict)
+    """Node UIDs by name, for nodes whose next step waits until their recovery is written as pending."""
+    _ending: set[str] = field(default_factory=set)
+    """Nodes whose recovery Nodemend is deleting.
 
-        Until the watch reports that, it must not count as running.
-        """
-        self._held: dict[str, str] = {}
-        """The reason why the recovery of a node does not start, by node name."""
+    Until the watch reports that, it must not count as running.
+    """
+    _held: dict[str, str] = field(default_factory=dict)
+    """The reason why the recovery of a node does not start, by node name."""
 
     def decide(
         self,
@@ -107,14 +105,14 @@ class RecoveryTracker:
         there = self._as_intended(facts.there, node.name)
         due = progress(facts.written, there, facts.timeout, owing=isinstance(step, MarkRecoveryPending))
         if due != (facts.written or RecoveryDone()):
-            self._ask_for_report(target.check.metadata.name)
+            self.ask_for_report(target.check.metadata.name)
         return step
 
     def hold(self, target: NodeTarget, why: str) -> None:
         """Record why the recovery does not start; an empty `why` clears the reason."""
         name = target.node.name
         if why != self._held.pop(name, ""):
-            self._ask_for_report(target.check.metadata.name)
+            self.ask_for_report(target.check.metadata.name)
         if why:
             self._held[name] = why
 
@@ -150,10 +148,10 @@ class RecoveryTracker:
         )
 
     def _there(self, check: NodeHealthCheck, node: str, uid: str, now: float) -> Recovering | None:
-        record = targets.find_recovery(self._view, check, node, uid)
+        record = targets.find_recovery(self.view, check, node, uid)
         if record is None:
             return None
-        return targets.as_recovering(record, now - self._first_seen.get(record.uid, now))
+        return targets.as_recovering(record, now - self.first_seen.get(record.uid, now))
 
     def _as_intended(self, there: Recovering | None, node: str) -> Recovering | None:
         """Mark a recovery as ending if Nodemend deletes it and the watch does not show that yet."""
@@ -165,7 +163,7 @@ class RecoveryTracker:
         for node, uid in (*self._owing.items(), *self._unwritten(check)):
             known.setdefault(node, uid)
         for node, uid in known.items():
-            target = targets.find_target(self._view, node)
+            target = targets.find_target(self.view, node)
             mine = target is not None and target.check.metadata.uid == check.metadata.uid
             if target is not None and mine and target.node.uid == uid:
                 yield node, uid
@@ -173,12 +171,12 @@ class RecoveryTracker:
     def _unwritten(self, check: NodeHealthCheck) -> Iterator[tuple[str, str]]:
         """Yield nodes that have a recovery object. The object survives a restored backup without statuses."""
         for record in self._all(check) or ():
-            if record.recovers and (node := self._view.nodes.get(record.name)) is not None:
+            if record.recovers and (node := self.view.nodes.get(record.name)) is not None:
                 yield node.name, node.uid
 
     def _all(self, check: NodeHealthCheck) -> Iterable[RemediationRecord] | None:
         """Return every object of the recovery's kind; None until the watch of that kind has synced."""
-        remedies, recovery = self._view.remedies, check.spec.recovery
+        remedies, recovery = self.view.remedies, check.spec.recovery
         kind = remedies.kind_of(recovery.template) if recovery is not None else None
         cache = remedies.caches.get(kind.remediation) if isinstance(kind, RemedyKind) else None
         return None if cache is None or cache.synced_at is None else cache.all()
