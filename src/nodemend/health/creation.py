@@ -6,7 +6,7 @@ needed is deleted.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from nodemend.api.resources import LEASE
 from nodemend.api.upstream_types import Lease
@@ -28,21 +28,11 @@ _PREFIX: Final = "node-"
 """Precedes the node's name. Nodemend's own Leases have its UID there, and another namespace (decision 13)."""
 
 
-class ExternalLeases(Protocol):
-    async def hold_on(self, node: str) -> Hold | None:
-        """Return a hold if another operator holds the Lease of a node of this cluster."""
-        ...
+class ExternalLeases:
+    """The Leases of medik8s, for one leader term. They are read when needed, not watched.
 
-
-class NoExternalLeases:
-    """Used if the checker ignores the Leases of other operators."""
-
-    async def hold_on(self, _node: str) -> Hold | None:
-        return None
-
-
-class Medik8sLeases:
-    """The Leases of medik8s, for one leader term. They are read when needed, not watched."""
+    `namespace` is empty if the checker ignores them.
+    """
 
     def __init__(self, reader: LiveReader, namespace: str) -> None:
         self._reader = reader
@@ -50,10 +40,12 @@ class Medik8sLeases:
         self._unchanged = UnchangedTimer()
 
     async def hold_on(self, node: str) -> Hold | None:
-        """Return a hold if the node's Lease is held.
+        """Return a hold if another operator holds the Lease of a node of this cluster.
 
         A missing namespace means that no operator works on the node: medik8s creates it with the first Lease.
         """
+        if not self._namespace:
+            return None
         name, monotonic = f"{_PREFIX}{node}", self._reader.runtime.monotonic
         asked_at = monotonic()
         found = read_result(await self._reader.get(LEASE, name, Lease, self._namespace))
@@ -72,11 +64,6 @@ class Medik8sLeases:
                 name, shown, asked_at=asked_at, answered_at=answered_at
             ),
         )
-
-
-def external_leases(reader: LiveReader, medik8s_leases: str) -> ExternalLeases:
-    """Return the reader of other operators' Leases. `medik8s_leases` is their namespace, or ""."""
-    return Medik8sLeases(reader, medik8s_leases) if medik8s_leases else NoExternalLeases()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from nodemend.api.remediation_policy import RemediationOrder, RemediationPolicy
 from nodemend.api.resources import NODE_HEALTH_CHECK, REMEDIATION_ORDER, REMEDIATION_POLICY
 from nodemend.guard.policy_proof import Admission, AdmissionProof
 from nodemend.health.conditions import ObservationCache
-from nodemend.health.creation import CreationContext, external_leases
-from nodemend.health.machine.manager import MachineChecking, MachineCheckingSettings, SharedCaches
+from nodemend.health.creation import CreationContext, ExternalLeases
+from nodemend.health.machine.manager import MachineChecking, MachineCheckingSettings
 from nodemend.health.node.controller import (
     AllTargetsKey,
     BackgroundKey,
@@ -108,15 +108,18 @@ class Checker:
         )
 
     def _check_machines(self, duty: MachineCheckingSettings) -> MachineChecking:
-        shared = SharedCaches(
-            self._nodes.cache,
-            self._as_records,
-            self._seen,
-            self._remedies,
-            self._policies.cache,
-            self._etcd_pods.cache,
+        return MachineChecking(
+            self._runtime,
+            self._transport,
+            self._timings,
+            duty,
+            nodes=self._nodes.cache,
+            projection=self._as_records,
+            seen=self._seen,
+            remedies=self._remedies,
+            policies=self._policies.cache,
+            etcd_pods=self._etcd_pods.cache,
         )
-        return MachineChecking(self._runtime, self._transport, self._timings, shared, duty)
 
     @property
     def synced(self) -> bool:
@@ -155,7 +158,7 @@ class Checker:
         reader = LiveReader(client, self._runtime, proof.problem)
         await proof.prove()
         self._open = RemediationListCache(reader, self._remedies.remedies)
-        others = external_leases(reader, self._medik8s_leases)
+        others = ExternalLeases(reader, self._medik8s_leases)
         creation_context = CreationContext(FairSemaphore(self._runtime), others, self._open)
         works = {"node health checks": self._check_nodes(reader, client, creation_context)}
         if self._admission is not None:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from nodemend.api import well_known
+from nodemend.api import condition_types, well_known
+from nodemend.api.meta import ConditionStatus
 from nodemend.api.resources import MANUAL_REMEDIATION, MANUAL_REMEDIATION_TEMPLATE, Resource
 from nodemend.guard.state import Busy
 from nodemend.kube.client import ApiClient, find_resource, list_all
@@ -22,7 +23,7 @@ from nodemend.kube.store import Change, Store
 from nodemend.kube.tasks import ConcurrentReads
 from nodemend.records.live_reads import READ_WITHIN, LiveReader
 from nodemend.records.remediation import RemediationRecord, RemediationWire, as_record, remediation_records
-from nodemend.rules.request import UNSERVED_AFTER
+from nodemend.rules.request import UNSERVED_AFTER, ExistingRemediation, RemedyAttempt
 from nodemend.safety.facts import Unreadable
 
 
@@ -170,6 +171,25 @@ class RemediationIndex:
         records = [as_record(resource, wire) for wire in wires]
         cache.replace({f"{record.namespace}/{record.name}": record for record in records}, [])
         cache.synced_at = cache.last_contact = now
+
+
+def existing_remediation(
+    record: RemediationRecord, seconds: float, *, ours: bool, index: int = 0, order: str = ""
+) -> ExistingRemediation:
+    """Return a remediation as facts. `seconds` is how long Nodemend has observed it."""
+    succeeded = record.says(condition_types.SUCCEEDED)
+    return ExistingRemediation(
+        holder=str(record),
+        ours=ours,
+        ending=record.deleting,
+        committed=record.says(condition_types.FENCED) == ConditionStatus.TRUE,
+        # Nodemend's kinds set Succeeded when the node is back. Other kinds may set it once a reboot is
+        # requested.
+        finished=succeeded == ConditionStatus.TRUE and record.fences,
+        trying=RemedyAttempt(index, seconds, failed=succeeded == ConditionStatus.FALSE),
+        order=order,
+        untouched=record.untouched,
+    )
 
 
 GOOD_FOR: Final = 1.0

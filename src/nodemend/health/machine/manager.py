@@ -2,7 +2,7 @@
 
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.resources import Resource
@@ -51,18 +51,11 @@ R = TypeVar("R")
 DISCOVERY_INTERVAL: Final = 15.0
 
 
-class MachineListener(Protocol):
-    """Receives every change after the caches contain it."""
-
-    def machines_changed(self, changes: Sequence[Change[MachineRecord]]) -> None: ...
-
-    def checks_changed(self, group: str, changes: Sequence[Change[MachineCheckRecord]]) -> None: ...
-
-    def clusters_changed(self, changes: Sequence[Change[WorkloadClusterRecord]]) -> None: ...
-
-
 class MachineWatch:
-    """Watches the served kinds. It follows kinds that are installed, removed or change their version."""
+    """Watches the served kinds. It follows kinds that are installed, removed or change their version.
+
+    `listener` receives every change after the caches contain it.
+    """
 
     def __init__(
         self,
@@ -70,7 +63,7 @@ class MachineWatch:
         transport: Transport,
         timings: ReflectorTimings,
         machine_index: MachineIndex,
-        listener: MachineListener,
+        listener: "MachineChecking",
     ) -> None:
         self._runtime = runtime
         self._client = ApiClient(transport, runtime)
@@ -183,33 +176,27 @@ class MachineCheckingSettings:
     """
 
 
-@dataclass(frozen=True, slots=True)
-class SharedCaches:
-    """Dependencies that machine checking shares with the rest of the checker."""
-
-    nodes: Store[NodeRecord]
-    projection: Projection[NodeWire, NodeRecord]
-    """The projection from Nodes to records; shared so that equal parts of many records are stored once."""
-    seen: ObservationCache
-    remedies: RemediationInformers
-    policies: Store[RemediationPolicy]
-    etcd_pods: Store[EtcdPodRecord]
-
-
 class MachineChecking:
     """Every replica watches; only the leader evaluates and requests remediations."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - runtime, settings, and caches of the checker
         self,
         runtime: Runtime,
         transport: Transport,
         timings: ReflectorTimings,
-        shared: SharedCaches,
         duty: MachineCheckingSettings,
+        *,
+        nodes: Store[NodeRecord],
+        projection: Projection[NodeWire, NodeRecord],
+        seen: ObservationCache,
+        remedies: RemediationInformers,
+        policies: Store[RemediationPolicy],
+        etcd_pods: Store[EtcdPodRecord],
     ) -> None:
+        """`projection` converts Nodes to records; shared so that equal parts of many are stored once."""
         self._runtime = runtime
         self._loop_observer, self._recorder = duty.loop, duty.recorder
-        self._remedies = shared.remedies
+        self._remedies = remedies
         self._seen = MachineObservations()
         self._loop: Controller[Key] | None = None
         self._machine_index = MachineIndex(annotation=duty.annotation_template)
@@ -221,7 +208,7 @@ class MachineChecking:
                     secrets=KubeconfigSecrets(ApiClient(transport, runtime), runtime, duty.kubeconfig_suffix),
                     connector=duty.connector,
                     opening=FairSemaphore(runtime, OPENED_AT_ONCE),
-                    projection=foreign_nodes(shared.projection),
+                    projection=foreign_nodes(projection),
                     timings=timings,
                 ),
                 self._machine_index,
@@ -232,15 +219,15 @@ class MachineChecking:
             else None
         )
         others = self.workload.by_name if self.workload is not None else {}
-        self._clusters = Clusters(ClusterNodes(shared.nodes, shared.seen), others)
+        self._clusters = Clusters(ClusterNodes(nodes, seen), others)
         self.behind = NodeToMachine(self._machine_index, self._clusters)
         self.view = MachineView(
             self._machine_index,
             self._clusters,
-            shared.remedies.remedies,
-            shared.seen.remediations,
-            shared.policies,
-            shared.etcd_pods,
+            remedies.remedies,
+            seen.remediations,
+            policies,
+            etcd_pods,
         )
         self._want_kinds()
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import inf
 
-from nodemend.api import condition_types, well_known
+from nodemend.api import well_known
 from nodemend.api.meta import ConditionStatus, Pause
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.guard.evaluator import CALM_NEEDED, VIEW_GOOD_FOR
@@ -34,7 +34,7 @@ from nodemend.health.machine.workload_clusters import (
     ClusterUnreachable,
     NodesNotVisible,
 )
-from nodemend.health.remediation_index import RemediationIndex, RemedyKind
+from nodemend.health.remediation_index import RemediationIndex, RemedyKind, existing_remediation
 from nodemend.kube.client import list_all
 from nodemend.kube.outcome import Ok
 from nodemend.kube.store import Store
@@ -60,7 +60,7 @@ from nodemend.rules.machine import (
     evaluate_machine_health,
 )
 from nodemend.rules.node import ConditionSeen, NodeHealth
-from nodemend.rules.request import ExistingRemediation, RemedyAttempt
+from nodemend.rules.request import ExistingRemediation
 from nodemend.safety.facts import PolicyFacts, Unreadable
 from nodemend.safety.guard import CacheFreshness, CacheUnavailable, CheckFacts, ControlPlane
 from nodemend.safety.limits import LimitSemantics
@@ -328,17 +328,8 @@ def as_existing(target: MachineTarget, record: RemediationRecord, seconds: float
     It counts as Nodemend's own if this Machine owns it, regardless of the check that requested it. For an
     annotation, only if the annotation requested it, because it may withdraw no other.
     """
-    succeeded = record.says(condition_types.SUCCEEDED)
     theirs = target.by_annotation and external_annotation.answers_to(record) is None
-    return ExistingRemediation(
-        holder=str(record),
-        ours=target.machine.uid in record.owners and not theirs,
-        ending=record.deleting,
-        committed=record.says(condition_types.FENCED) == ConditionStatus.TRUE,
-        finished=succeeded == ConditionStatus.TRUE and record.fences,
-        trying=RemedyAttempt(0, seconds, failed=succeeded == ConditionStatus.FALSE),
-        untouched=record.untouched,
-    )
+    return existing_remediation(record, seconds, ours=target.machine.uid in record.owners and not theirs)
 
 
 def abandoned(

@@ -149,25 +149,6 @@ class ClusterUnreachable:
 NodeVisibility = ClusterNodes | NodesNotVisible | ClusterUnreachable
 
 
-class OtherCluster(Protocol):
-    """A cluster with a connection, or with attempts to connect."""
-
-    @property
-    def node_visibility(self) -> NodeVisibility: ...
-
-    @property
-    def cache(self) -> Store[NodeRecord]: ...
-
-    @property
-    def connections(self) -> int:
-        """The number of times that the cluster's nodes became visible."""
-        ...
-
-    async def read_node(self, name: str) -> ReadResult[Node]:
-        """Read a Node live from the cluster's API server, within a time limit."""
-        ...
-
-
 @dataclass(slots=True)
 class Clusters:
     """The nodes of the local cluster, which Nodemend runs in, and of connected workload clusters.
@@ -179,8 +160,8 @@ class Clusters:
     """
 
     own: ClusterNodes
-    others: Mapping[str, OtherCluster]
-    """By the namespace and name of the Cluster."""
+    others: Mapping[str, "WorkloadCluster"]
+    """Clusters with a connection, or with attempts to connect, by the namespace and name of the Cluster."""
     _own_names: set[str] = field(default_factory=set)
 
     def nodes_of(self, machine: MachineRecord) -> NodeVisibility:
@@ -380,6 +361,7 @@ class WorkloadCluster:
         self.name = name
         self.failure = CONNECTING
         self.connections = 0
+        """The number of times that the cluster's nodes became visible."""
         self.node_visibility: NodeVisibility = ClusterUnreachable(CONNECTING.why)
         self._access = access
         self._runtime = access.runtime
@@ -404,6 +386,7 @@ class WorkloadCluster:
             await self._runtime.sleep(BACKOFF.delay(failures, self._runtime.random()))
 
     async def read_node(self, name: str) -> ReadResult[Node]:
+        """Read a Node live from the cluster's API server, within a time limit."""
         line = self._line
         if line is None:
             return Unreadable("its cluster is not connected to")

@@ -24,7 +24,7 @@ from nodemend.api.upstream_types import ObjectReference
 from nodemend.guard.evaluator import CALM_NEEDED, VIEW_GOOD_FOR
 from nodemend.guard.state import Busy, ControlPlaneIndex, GuardTarget, check_facts, maintained_by, selecting
 from nodemend.health.conditions import ConditionTracker
-from nodemend.health.remediation_index import RemediationIndex, RemedyKind
+from nodemend.health.remediation_index import RemediationIndex, RemedyKind, existing_remediation
 from nodemend.kube.store import Store
 from nodemend.records.live_reads import record_excluded_by
 from nodemend.records.node import EtcdPodRecord, NodeRecord
@@ -192,28 +192,15 @@ def as_existing(
     found: FoundRemediation, target: NodeTarget, view: NodeView, seconds: float
 ) -> ExistingRemediation:
     """Return the remediation as facts. `seconds` is how long Nodemend has observed it."""
-    return _open(found, seconds, ours=is_asked_for_by(target.check, found.record, view))
+    ours = is_asked_for_by(target.check, found.record, view)
+    order = found.record.annotations.get(well_known.ORDER, "")
+    return existing_remediation(found.record, seconds, ours=ours, index=found.index, order=order)
 
 
 def as_orphan(record: RemediationRecord) -> ExistingRemediation:
     """Return the facts of a remediation that a check created and that is none of its remedies now."""
-    return _open(FoundRemediation(record, 0), 0.0, ours=True)
-
-
-def _open(found: FoundRemediation, seconds: float, *, ours: bool) -> ExistingRemediation:
-    record, succeeded = found.record, found.record.says(condition_types.SUCCEEDED)
-    return ExistingRemediation(
-        holder=str(record),
-        ours=ours,
-        ending=record.deleting,
-        committed=record.says(condition_types.FENCED) == ConditionStatus.TRUE,
-        # Nodemend's kinds set Succeeded when the node is back. Other kinds may set it once a reboot is
-        # requested.
-        finished=succeeded == ConditionStatus.TRUE and record.fences,
-        trying=RemedyAttempt(found.index, seconds, failed=succeeded == ConditionStatus.FALSE),
-        order=record.annotations.get(well_known.ORDER, ""),
-        untouched=record.untouched,
-    )
+    order = record.annotations.get(well_known.ORDER, "")
+    return existing_remediation(record, 0.0, ours=True, order=order)
 
 
 def remedy_policy_of(target: NodeTarget) -> RemedyPolicy:

@@ -19,7 +19,7 @@ from nodemend.cli.cluster import Cluster
 from nodemend.cli.explain.facts import gather_node
 from nodemend.guard.evaluator import GuardEvaluator
 from nodemend.guard.state import ControlPlaneIndex, CountScope, PlacedTarget, StormTracker
-from nodemend.health.creation import CreationContext, NoExternalLeases
+from nodemend.health.creation import CreationContext, ExternalLeases
 from nodemend.health.node.preflight import ApprovedOrder, NodePreflight, Orders
 from nodemend.health.node.targets import NodeGuardInputs, NodeTarget, NodeView, find_target, guard_target_of
 from nodemend.health.remediation_index import RemediationListCache
@@ -70,7 +70,7 @@ class Stage:
             orders = Orders(self.view, {}, cluster.reader)
             open_remediations = RemediationListCache(cluster.reader, self.view.remedies)
             creation_context = CreationContext(
-                FairSemaphore(cluster.runtime), NoExternalLeases(), open_remediations
+                FairSemaphore(cluster.runtime), ExternalLeases(cluster.reader, ""), open_remediations
             )
             preflight = NodePreflight(cluster.reader, self.view, evaluator, orders, creation_context)
             placed = PlacedTarget(guard_target_of(target, cluster.runtime.wall()), CountScope(CHECK))
