@@ -137,37 +137,34 @@ MOST_NAMED: Final = 5
 _NEVER: Final = "With this maxUnhealthy one unhealthy node is already too many: nothing is ever remediated."
 
 
-@dataclass(frozen=True, slots=True)
-class CheckAbility:
-    """Ability of a check to act: the result of the guard, and faults of its remedies.
-
-    `unusable` says what is wrong with its remedies; empty if they are usable.
-    """
-
-    guarded: Allowed | Hold
-    unusable: str = ""
-    left: Mapping[str, int] = field(default_factory=dict)
-    """Number of selected nodes that another check owns, by the name of that check."""
+_Fact = tuple[str, bool, str, str]
+"""A condition: its type, if it holds, its reason and its message."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckHistory:
-    """Remediations that ended, and recoveries."""
-
-    history: tuple[PastRemediation, ...] = ()
-    recoveries: tuple[RecoveryReport, ...] = ()
-
-
-def status_of(
-    check: NodeHealthCheck, counts: CheckCounts, ability: CheckAbility, past: CheckHistory, now: str
+def status_of(  # noqa: PLR0913 - the inputs of one status
+    check: NodeHealthCheck,
+    counts: CheckCounts,
+    guarded: Allowed | Hold,
+    *,
+    unusable: str,
+    left: Mapping[str, int],
+    history: tuple[PastRemediation, ...],
+    recoveries: tuple[RecoveryReport, ...],
+    now: str,
 ) -> NodeHealthCheckStatus:
-    reported = (
-        *_conditions(check, counts, ability, now),
-        *_overlap_condition(check, counts, ability, now),
-        *_recovery_condition(check, past.recoveries, now),
+    """Return the status of a check.
+
+    `unusable` says what is wrong with its remedies; empty if they are usable. `left` is the number of
+    selected nodes that another check owns, by the name of that check.
+    """
+    facts = (
+        *_conditions(counts, guarded, *_stall(check, counts, unusable, left)),
+        *_overlap_condition(check, counts, left),
+        *_recovery_condition(check, recoveries),
     )
+    generation = check.metadata.generation
     return NodeHealthCheckStatus(
-        observed_generation=check.metadata.generation,
+        observed_generation=generation,
         targets=_watched(counts),
         healthy=counts.count(TargetState.HEALTHY),
         remediating=counts.count(TargetState.REMEDIATING),
@@ -175,9 +172,9 @@ def status_of(
             TargetReport(name=name, verdict=entry.state, message=entry.message, remedy=entry.remedy)
             for name, entry in counts.worst(MOST_REPORTS)
         ),
-        history=past.history,
-        recoveries=past.recoveries,
-        conditions=merged(check.status.conditions, reported),
+        history=history,
+        recoveries=recoveries,
+        conditions=merged(check.status.conditions, _as_conditions(facts, generation, now)),
     )
 
 
@@ -195,20 +192,10 @@ def policy_status(
 ) -> RemediationPolicyStatus:
     paused = active_pause(policy.spec.pause, wall) is not None
     acting = policy.spec.mode is Mode.ACT
-    facts: tuple[tuple[str, bool, str, str], ...] = (
-        (
-            condition_types.DRY_RUN,
-            not acting,
-            condition_reasons.ACTING if acting else condition_reasons.DRY_RUN,
-            "",
-        ),
-        (
-            condition_types.PAUSED,
-            paused,
-            condition_reasons.PAUSED if paused else condition_reasons.NOT_PAUSED,
-            "",
-        ),
-        (STORM, bool(storm_state), storm_state or condition_reasons.NO_STORM, ""),
+    facts: tuple[_Fact, ...] = (
+        _fact(condition_types.DRY_RUN, not acting, condition_reasons.DRY_RUN, condition_reasons.ACTING),
+        _fact(condition_types.PAUSED, paused, condition_reasons.PAUSED, condition_reasons.NOT_PAUSED),
+        _fact(STORM, bool(storm_state), storm_state, condition_reasons.NO_STORM),
     )
     if problem is not None:
         facts += ((ADMISSION_POLICY_UNPROVEN, True, problem.reason, str(problem.explain())),)
@@ -230,71 +217,59 @@ def as_fields(status: NodeHealthCheckStatus | RemediationPolicyStatus) -> dict[s
     return fields
 
 
-def _conditions(
-    check: NodeHealthCheck, counts: CheckCounts, ability: CheckAbility, now: str
-) -> tuple[Condition, ...]:
-    held = ability.guarded.reason if isinstance(ability.guarded, Hold) else None
+def _fact(type_: str, holds: bool, reason: str, otherwise: str, message: str = "") -> _Fact:
+    return type_, holds, reason if holds else otherwise, message
+
+
+def _conditions(counts: CheckCounts, guarded: Allowed | Hold, stalled: str, stall: str) -> tuple[_Fact, ...]:
+    held = guarded.reason if isinstance(guarded, Hold) else None
     why = held.reason if held else condition_reasons.ALLOWED
-    reported = str(held.explain()) if held else ""
-    stalled, stall = _stall(check, counts, ability)
     watched = f"{_watched(counts)} nodes are watched."
-    facts = (
+    return (
         # A check that cannot act is not Ready, even if it watches nodes.
-        (
-            condition_types.READY,
-            not stall,
-            stalled if stall else condition_reasons.WATCHING,
-            stall or watched,
-        ),
+        _fact(condition_types.READY, not stall, condition_reasons.WATCHING, stalled, stall or watched),
         (condition_types.STALLED, bool(stall), stalled, stall),
-        (condition_types.REMEDIATION_ALLOWED, held is None, why, reported),
-        (
-            condition_types.PAUSED,
-            isinstance(held, Paused),
-            why if isinstance(held, Paused) else condition_reasons.NOT_PAUSED,
-            "",
-        ),
+        (condition_types.REMEDIATION_ALLOWED, held is None, why, str(held.explain()) if held else ""),
+        _fact(condition_types.PAUSED, isinstance(held, Paused), why, condition_reasons.NOT_PAUSED),
         (condition_types.DRY_RUN, *_dry_run(held, counts)),
     )
-    return _as_conditions(facts, check.metadata.generation, now)
 
 
 def _overlap_condition(
-    check: NodeHealthCheck, counts: CheckCounts, ability: CheckAbility, now: str
-) -> tuple[Condition, ...]:
+    check: NodeHealthCheck, counts: CheckCounts, left: Mapping[str, int]
+) -> tuple[_Fact, ...]:
     """Return the overlap condition of a check that leaves nodes to other checks (True) or did (False)."""
-    if not ability.left and find(check.status.conditions, state.CONDITION) is None:
+    if not left and find(check.status.conditions, CONDITION) is None:
         return ()
-    named = {f"nhc/{name}": number for name, number in ability.left.items()}
+    named = {f"nhc/{name}": number for name, number in left.items()}
     reported = state.spell_overlap(named, _watched(counts), "node")
-    why = state.OTHERS_FIRST if reported else state.NO_OVERLAP
-    return _as_conditions(((state.CONDITION, bool(reported), why, reported),), check.metadata.generation, now)
+    return (_fact(CONDITION, bool(reported), state.OTHERS_FIRST, state.NO_OVERLAP, reported),)
 
 
-def _recovery_condition(
-    check: NodeHealthCheck, recoveries: tuple[RecoveryReport, ...], now: str
-) -> tuple[Condition, ...]:
+def _recovery_condition(check: NodeHealthCheck, recoveries: tuple[RecoveryReport, ...]) -> tuple[_Fact, ...]:
     """Return RecoveryFailed: True while a recovery is failed or overdue.
 
     Only for checks that have a recovery or had one.
     """
-    if check.spec.recovery is None and find(check.status.conditions, condition_types.RECOVERY_FAILED) is None:
+    type_ = condition_types.RECOVERY_FAILED
+    if check.spec.recovery is None and find(check.status.conditions, type_) is None:
         return ()
     bad = [one.node for one in recoveries if one.phase in (RecoveryPhase.FAILED, RecoveryPhase.OVERDUE)]
     more = f" and {len(bad) - MOST_NAMED} more" if len(bad) > MOST_NAMED else ""
     reported = f"Failed or overdue: {', '.join(bad[:MOST_NAMED])}{more}." if bad else ""
-    why = condition_reasons.RECOVERY_FAILED if bad else condition_reasons.NO_RECOVERY_FAILED
-    facts = ((condition_types.RECOVERY_FAILED, bool(bad), why, reported),)
-    return _as_conditions(facts, check.metadata.generation, now)
+    reasons = condition_reasons.RECOVERY_FAILED, condition_reasons.NO_RECOVERY_FAILED
+    return (_fact(type_, bool(bad), *reasons, reported),)
 
 
-def _stall(check: NodeHealthCheck, counts: CheckCounts, ability: CheckAbility) -> tuple[str, str]:
+def _stall(
+    check: NodeHealthCheck, counts: CheckCounts, unusable: str, left: Mapping[str, int]
+) -> tuple[str, str]:
     """Return the Stalled reason and the message why the check could remediate no node; empty if it could."""
-    if ability.unusable:
-        return condition_reasons.REMEDY_UNUSABLE, ability.unusable
+    if unusable:
+        return condition_reasons.REMEDY_UNUSABLE, unusable
     if unserved := _unserved(counts):
         return condition_reasons.REMEDIATION_UNSERVED, unserved
-    if ability.left and not _watched(counts):
+    if left and not _watched(counts):
         return condition_reasons.NO_TARGETS_LEFT, state.NOTHING_LEFT
     never = can_never_act(
         parse_comparison(check.spec.max_unhealthy), _watched(counts), LimitSemantics.ALLOW_ONE
@@ -323,9 +298,7 @@ def _unserved(counts: CheckCounts) -> str:
     return f"Nodes whose remediation has not started: {len(found)}. {first}: {found[first].message}"
 
 
-def _as_conditions(
-    facts: Iterable[tuple[str, bool, str, str]], generation: int, now: str
-) -> tuple[Condition, ...]:
+def _as_conditions(facts: Iterable[_Fact], generation: int, now: str) -> tuple[Condition, ...]:
     return tuple(
         Condition(
             type=type_,
@@ -374,11 +347,17 @@ class NodeReporter:
         return await self._write(check, guarded, moment)
 
     async def _write(self, check: NodeHealthCheck, guarded: Allowed | Hold, moment: Clocks) -> Outcome:
-        counts = self.evaluator.target_index.of_check(check.metadata.name)
-        left = self.evaluator.target_index.overlaps.of_check(check.metadata.name)
-        ability = CheckAbility(guarded, self._unusable(check), left)
-        past = CheckHistory(self.history.of(check), self.recoveries.reports(check, moment))
-        status = status_of(check, counts, ability, past, print_time(moment.wall))
+        target_index, name = self.evaluator.target_index, check.metadata.name
+        status = status_of(
+            check,
+            target_index.of_check(name),
+            guarded,
+            unusable=self._unusable(check),
+            left=target_index.overlaps.of_check(name),
+            history=self.history.of(check),
+            recoveries=self.recoveries.reports(check, moment),
+            now=print_time(moment.wall),
+        )
         if status != check.status:
             outcome = await self.writer.write(preflight.report_status(check, as_fields(status)))
             if outcome != Done():
