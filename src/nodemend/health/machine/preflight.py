@@ -97,27 +97,12 @@ def write_conditions(
     machine: MachineRecord, version: str, conditions: Sequence[Mapping[str, Any]]
 ) -> Request:
     """Replace all conditions of a Machine, in exactly the version that was read."""
-    return merge_patch(
-        machine.resource,
-        machine.name,
-        machine.namespace,
-        change={"status": {"conditions": conditions}},
-        only_if=Precondition(machine.uid, version),
-        manager=FIELD_MANAGER,
-        subresource="status",
-    )
+    return _patch(machine, version, {"status": {"conditions": conditions}}, "status")
 
 
 def clear_annotation(machine: MachineRecord, version: str) -> Request:
     """Remove the annotation that requests remediation, in exactly the version that was read."""
-    return merge_patch(
-        machine.resource,
-        machine.name,
-        machine.namespace,
-        change={"metadata": {"annotations": {well_known.EXTERNAL_REMEDIATION: None}}},
-        only_if=Precondition(machine.uid, version),
-        manager=FIELD_MANAGER,
-    )
+    return _patch(machine, version, {"metadata": {"annotations": {well_known.EXTERNAL_REMEDIATION: None}}})
 
 
 def delete_machine(machine: MachineRecord, version: str) -> Request:
@@ -141,14 +126,21 @@ def report_history(policy: RemediationPolicy, history: Sequence[MachineRemediati
 
 
 def report_status(check: MachineCheckRecord, status: Mapping[str, Any]) -> Request:
+    return _patch(check, check.version, {"status": status}, "status")
+
+
+def _patch(
+    of: MachineRecord | MachineCheckRecord, version: str, change: Mapping[str, Any], subresource: str = ""
+) -> Request:
+    """Change an object, in exactly the version that was read."""
     return merge_patch(
-        check.resource,
-        check.name,
-        check.namespace,
-        change={"status": status},
-        only_if=Precondition(check.uid, check.version),
+        of.resource,
+        of.name,
+        of.namespace,
+        change=change,
+        only_if=Precondition(of.uid, version),
         manager=FIELD_MANAGER,
-        subresource="status",
+        subresource=subresource,
     )
 
 
