@@ -35,7 +35,6 @@ from nodemend.health.node.tracker import (
     EscalationTracker,
     NodeEvaluation,
     NodeTracker,
-    RecoveryTracker,
 )
 from nodemend.health.remediation_index import AHEAD
 from nodemend.health.reporting import REPORT_AT_MOST_EVERY, reference_to
@@ -116,70 +115,6 @@ BackgroundKey = CheckKey | PolicyKey | PrefetchKey
 Key = ActionKey | BackgroundKey
 
 
-@dataclass(frozen=True, slots=True)
-class Recoveries:
-    """Serves one leader term."""
-
-    view: NodeView
-    tracker: RecoveryTracker
-    evaluator: GuardEvaluator
-    preflight: NodePreflight
-    writer: Writer
-    creation_context: CreationContext
-
-    async def act(self, target: NodeTarget, placed: PlacedTarget, step: Step, moment: Clocks) -> Outcome:
-        match step:
-            case MarkRecoveryPending():
-                # The report was requested; writing it requeues the target.
-                return RequeueAfter(RECHECK_INTERVAL)
-            case CreateRecovery():
-                recovery = target.check.spec.recovery
-                if recovery is None:
-                    raise ValueError("the check names no recovery")
-                return await self._begin(target, placed, recovery, moment)
-            case DeleteRecovery():
-                return await self._end(target)
-            case _:
-                assert_never(step)
-
-    async def _begin(
-        self, target: NodeTarget, placed: PlacedTarget, recovery: Recovery, moment: Clocks
-    ) -> Outcome:
-        facts = self.evaluator.evaluate(placed, moment)
-        guarded = guard(facts, PASSES)
-        if isinstance(guarded, Hold):
-            return self._hold(target, guarded)
-        # No other remediation of this leader may start in between.
-        async with self.creation_context.turn.taken():
-            write = await self.preflight.before_recovery(target, placed, recovery)
-            if isinstance(write, Hold):
-                return self._hold(target, write)
-            self.creation_context.open_remediations.forget()
-            outcome = await self.writer.write(write)
-        if isinstance(outcome, Retry) and outcome.refused:
-            kind = recovery.template.kind.removesuffix("Template")
-            self._hold(target, Hold(CreationRefused(kind, outcome.why)))
-        elif outcome == Done():
-            self.tracker.hold(target, "")
-        return outcome
-
-    def _hold(self, target: NodeTarget, hold: Hold) -> Outcome:
-        """Record why the recovery waits. The node stays counted as healthy."""
-        self.tracker.hold(target, held_target_status(hold).message)
-        return RequeueAfter(RECHECK_INTERVAL)
-
-    async def _end(self, target: NodeTarget) -> Outcome:
-        node = target.node
-        record = targets.find_recovery(self.view, target.check, node.name, node.uid)
-        if record is None:
-            raise ValueError("there is no recovery to end")
-        write = await self.preflight.before_end(record)
-        if isinstance(write, Hold):
-            return RequeueAfter(RECHECK_INTERVAL)
-        self.creation_context.open_remediations.forget()
-        return await self.writer.write(write)
-
-
 class NodeHealthCheckController:
     """Serves one leader term. `client` must refuse writes after the term ends."""
 
@@ -228,9 +163,6 @@ class NodeHealthCheckController:
         self._history = History(seen.completed, self._evaluator.target_index)
         self._reporter = NodeReporter(
             view, self._evaluator, self._history, self._tracker.recoveries, self._writer, recorder
-        )
-        self._recoveries = Recoveries(
-            view, self._tracker.recoveries, self._evaluator, self._preflight, self._writer, creation_context
         )
         self._orphans = Orphans(view, reader, self._writer, recorder, self._history)
 
@@ -281,7 +213,7 @@ class NodeHealthCheckController:
                 case, remedy_index, target_status(case.health, hold, remediating=case.ours is not None)
             )
         if isinstance(step, MarkRecoveryPending | CreateRecovery | DeleteRecovery):
-            outcome = await self._recoveries.act(target, case.placed, step, moment)
+            outcome = await self._act_on_recovery(target, case.placed, step, moment)
             writes = outcome == Done()
         else:
             outcome = await self._act(case, remedy_index, request)
@@ -315,6 +247,60 @@ class NodeHealthCheckController:
         if case.found is None and seconds > AHEAD:
             self._ask_for(PrefetchKey(case.target.node.name), seconds - AHEAD)
         return RequeueAfter(seconds + A_MOMENT)
+
+    async def _act_on_recovery(
+        self, target: NodeTarget, placed: PlacedTarget, step: Step, moment: Clocks
+    ) -> Outcome:
+        match step:
+            case MarkRecoveryPending():
+                # The report was requested; writing it requeues the target.
+                return RequeueAfter(RECHECK_INTERVAL)
+            case CreateRecovery():
+                recovery = target.check.spec.recovery
+                if recovery is None:
+                    raise ValueError("the check names no recovery")
+                return await self._begin_recovery(target, placed, recovery, moment)
+            case DeleteRecovery():
+                return await self._end_recovery(target)
+            case _:
+                assert_never(step)
+
+    async def _begin_recovery(
+        self, target: NodeTarget, placed: PlacedTarget, recovery: Recovery, moment: Clocks
+    ) -> Outcome:
+        facts = self._evaluator.evaluate(placed, moment)
+        guarded = guard(facts, PASSES)
+        if isinstance(guarded, Hold):
+            return self._hold_recovery(target, guarded)
+        # No other remediation of this leader may start in between.
+        async with self._turn.taken():
+            write = await self._preflight.before_recovery(target, placed, recovery)
+            if isinstance(write, Hold):
+                return self._hold_recovery(target, write)
+            self._open.forget()
+            outcome = await self._writer.write(write)
+        if isinstance(outcome, Retry) and outcome.refused:
+            kind = recovery.template.kind.removesuffix("Template")
+            self._hold_recovery(target, Hold(CreationRefused(kind, outcome.why)))
+        elif outcome == Done():
+            self._tracker.recoveries.hold(target, "")
+        return outcome
+
+    def _hold_recovery(self, target: NodeTarget, hold: Hold) -> Outcome:
+        """Record why the recovery waits. The node stays counted as healthy."""
+        self._tracker.recoveries.hold(target, held_target_status(hold).message)
+        return RequeueAfter(RECHECK_INTERVAL)
+
+    async def _end_recovery(self, target: NodeTarget) -> Outcome:
+        node = target.node
+        record = targets.find_recovery(self._view, target.check, node.name, node.uid)
+        if record is None:
+            raise ValueError("there is no recovery to end")
+        write = await self._preflight.before_end(record)
+        if isinstance(write, Hold):
+            return RequeueAfter(RECHECK_INTERVAL)
+        self._open.forget()
+        return await self._writer.write(write)
 
     async def _create(self, case: NodeEvaluation, remedy_index: int, request: Create) -> Outcome:
         target, index = case.target, self._escalation.next_of(case.target)
