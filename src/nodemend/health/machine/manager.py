@@ -222,12 +222,7 @@ class MachineChecking:
         self._clusters = Clusters(ClusterNodes(nodes, seen), others)
         self.behind = NodeToMachine(self._machine_index, self._clusters)
         self.view = MachineView(
-            self._machine_index,
-            self._clusters,
-            remedies.remedies,
-            seen.remediations,
-            policies,
-            etcd_pods,
+            self._machine_index, self._clusters, remedies.remedies, seen.remediations, policies, etcd_pods
         )
         self._want_kinds()
 
