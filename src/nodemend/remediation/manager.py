@@ -21,13 +21,10 @@ from nodemend.records.live_reads import LiveReader
 from nodemend.remediation.capm3.controller import Capm3Recorder, Capm3Service
 from nodemend.remediation.concurrency import ConcurrencyTracker
 from nodemend.remediation.manual.controller import ManualController, ManualDriver, ManualRecorder
-from nodemend.remediation.manual.controller import ManualInputReader as ManualGatherer
 from nodemend.remediation.metal3.controller import PowerController, PowerCycleDriver, PowerRecorder
-from nodemend.remediation.metal3.controller import PowerCycleInputReader as PowerGatherer
 from nodemend.remediation.metal3.sweep import OrphanedPowerOffGC
 from nodemend.remediation.node_state import NodeReader
 from nodemend.remediation.self_fencing.controller import FencingRecorder, SelfController, SelfFencingDriver
-from nodemend.remediation.self_fencing.controller import SelfFencingInputReader as SelfGatherer
 from nodemend.remediation.self_fencing.peer_assignment import AgentSweep
 from nodemend.remediation.switch_guard import ClusterView, RemediatorGuard
 from nodemend.remediation.writes import LockSweep
@@ -189,31 +186,21 @@ class Remediator:
     ) -> dict[str, Callable[[tuple[str, str]], Coroutine[Any, Any, Outcome]]]:
         """Return the reconcile function per kind; its argument is (namespace, name)."""
         namespace = self._election.lease.namespace
-        around = NodeReader(reader, switch.in_progress)
-        by_hand = ManualDriver(
-            gatherer=ManualGatherer(reader, around, switch, namespace),
-            tenure=tenure,
-            system_namespace=namespace,
-        )
-        gatherer = PowerGatherer(
+        around = NodeReader(reader)
+        by_hand = ManualDriver(reader, around, switch, namespace, tenure)
+        by_power = PowerCycleDriver(
             reader,
             around,
-            self.view.claims,
             switch,
             namespace,
+            tenure,
+            self.view.claims,
             may_delete_nodes=self._powers.node_deletion,
         )
-        by_power = PowerCycleDriver(
-            runtime=self._runtime, gatherer=gatherer, tenure=tenure, system_namespace=namespace
-        )
-        by_itself = SelfFencingDriver(
-            gatherer=SelfGatherer(reader, around, switch, namespace),
-            tenure=tenure,
-            system_namespace=namespace,
-        )
-        manual = ManualController(by_hand, reader, client, self._observers.manual, switch)
-        power = PowerController(by_power, reader, client, self._observers.power, switch)
-        fencing = SelfController(by_itself, reader, client, self._observers.fencing, switch)
+        by_itself = SelfFencingDriver(reader, around, switch, namespace, tenure)
+        manual = ManualController(by_hand, client, self._observers.manual)
+        power = PowerController(by_power, client, self._observers.power)
+        fencing = SelfController(by_itself, client, self._observers.fencing)
         return {
             MANUAL_REMEDIATION.kind: manual.reconcile,
             METAL3_REMEDIATION.kind: power.reconcile,

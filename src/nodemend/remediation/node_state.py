@@ -28,7 +28,7 @@ from nodemend.kube.outcome import Ok
 from nodemend.kube.request import Selection
 from nodemend.records.live_reads import LiveReader, UnchangedTimer, node_facts, project, read_result
 from nodemend.records.machine import CLUSTER_API, OPENSHIFT, MachineCheckWire, read_rules
-from nodemend.remediation.concurrency import ConcurrencyTracker, OtherRemediations
+from nodemend.remediation.concurrency import OtherRemediations
 from nodemend.rules.request import matches
 from nodemend.safety.facts import (
     Absent,
@@ -198,9 +198,8 @@ Without it a kubelet could claim never to be silent. No release depends on silen
 class NodeReader:
     """Reads from the API server, and remembers for how long each Lease has been unchanged."""
 
-    def __init__(self, reader: LiveReader, in_progress: ConcurrencyTracker) -> None:
+    def __init__(self, reader: LiveReader) -> None:
         self._reader = reader
-        self.in_progress = in_progress
         self._leases = UnchangedTimer()
 
     async def kubelet_lease(self, node: str) -> ReadResult[LeaseFacts]:

@@ -4,13 +4,15 @@ A pass makes at most one write, and the next pass reads everything again. Steps 
 log line, a metric and an event on the Node.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
-from nodemend.api.meta import ObjectMeta, Wire, print_time
+from nodemend.api.evidence import Evidence
+from nodemend.api.meta import Condition, ObjectMeta, Wire, print_time
 from nodemend.api.resources import NODE, Resource
-from nodemend.api.upstream_types import ObjectReference
+from nodemend.api.upstream_types import Lease, Node, ObjectReference
 from nodemend.guard.state import A_MOMENT
 from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
@@ -19,11 +21,24 @@ from nodemend.kube.outcome import Ok, Reason, Refused, Undecodable, Unknown, Uns
 from nodemend.kube.ports import Runtime
 from nodemend.kube.request import Request
 from nodemend.records.live_reads import WRITE_WITHIN, LiveReader
-from nodemend.remediation.status import BROKEN_OFF, is_contradiction
+from nodemend.remediation.node_state import NodeReader
+from nodemend.remediation.status import BROKEN_OFF, is_contradiction, says_contradicted
 from nodemend.remediation.switch_guard import RemediatorGuard
 from nodemend.safety import guard_holds, holds
 from nodemend.safety.facts import ReadResult
 from nodemend.safety.holds import Hold, LeadershipLost
+from nodemend.safety.lifecycle import (
+    Close,
+    DropFinalizer,
+    ForgetEvidence,
+    LeaderTerm,
+    MarkReleased,
+    RecordEpoch,
+    Release,
+    ReleaseStatus,
+    RemoveTaint,
+    ReportRemaining,
+)
 from nodemend.safety.switch_guard import RemediatorGuardFacts
 from nodemend.telemetry import event_reasons
 from nodemend.telemetry.event_reasons import EventReason
@@ -32,8 +47,9 @@ from nodemend.telemetry.metrics import HeldRemediation, Metrics
 from nodemend.telemetry.printable import printable
 
 R = TypeVar("R", bound="ReconciledRemediation")
+F = TypeVar("F")
 G = TypeVar("G")
-S = TypeVar("S")
+S = TypeVar("S", bound="NamedStep")
 R_contra = TypeVar("R_contra", contravariant=True)
 S_contra = TypeVar("S_contra", contravariant=True)
 
@@ -42,11 +58,23 @@ RECHECK_INTERVAL: Final = 10.0
 RECHECK_SOON: Final = 2.0
 
 
+class ReportedStatus(ReleaseStatus, Protocol):
+    @property
+    def conditions(self) -> tuple[Condition, ...]: ...
+
+
 class ReconciledRemediation(Protocol):
     """A remediation of any kind."""
 
     @property
     def metadata(self) -> ObjectMeta: ...
+    @property
+    def status(self) -> ReportedStatus: ...
+
+
+class NamedStep(Protocol):
+    @property
+    def step(self) -> str: ...
 
 
 class Written(Wire):
@@ -63,66 +91,76 @@ class StepRecorder(Protocol[R_contra, S_contra]):
     def held(self, remediation: R_contra, hold: Hold) -> None: ...
 
 
-class Driver(Protocol[R, G, S]):
-    """The driver of one remediation kind. `G` is the type of its gathered facts, `S` of its steps."""
+@dataclass(frozen=True, slots=True)
+class Inputs(Generic[F]):
+    """The facts, and the objects whose versions the writes will name."""
 
-    @property
-    def resource(self) -> Resource: ...
-    @property
-    def type(self) -> type[R]: ...
+    facts: F
+    node: Node | None
+    lock: Lease | None
 
+
+@dataclass(slots=True)
+class Driver(ABC, Generic[R, G, S]):
+    """One remediation kind, for one leader term. `G` is the type of its inputs, `S` of its steps."""
+
+    resource: ClassVar[Resource]
+    kind: ClassVar[Any]
+    """The type of its objects, R."""
+
+    reader: LiveReader
+    around: NodeReader
+    switch: RemediatorGuard
+    system_namespace: str
+    tenure: LeaderTerm
+
+    @abstractmethod
     async def gather(self, remediation: R, server_time: float | None) -> G: ...
 
+    @abstractmethod
     def decide(self, inputs: G) -> S | Hold: ...
 
+    @abstractmethod
     def tells(self, remediation: R, hold: Hold) -> bool:
         """Return whether the remediation's status already shows this hold."""
-        ...
 
+    @abstractmethod
     def request_for(self, inputs: G, step: S | Hold, now: str) -> Request | None:
         """Return the write that carries out `step`; None for a step without one."""
-        ...
 
+    @abstractmethod
     def begins(self, inputs: G, step: S) -> ReadResult[RemediatorGuardFacts] | None:
         """Return the facts given to the guard if `step` starts a remediation; else None."""
-        ...
 
     def wrote(self, inputs: G, step: S | Hold, version: str) -> None:
         """Handle an acknowledged write; `version` is the version it produced."""
-        ...
 
-    def refused(self, remediation: R, step: S | Hold, outcome: Refused) -> bool:
+    def refused(self, _remediation: R, _step: S | Hold, _outcome: Refused) -> bool:
         """Handle a refused write.
 
         True if the refusal was recorded, so that the next pass decides differently.
         """
-        ...
+        return False
 
-    def again_in(self, hold: Hold) -> float | None:
+    def again_in(self, _hold: Hold) -> float | None:
         """Return the seconds after which a hold of this kind is checked again; None for the default."""
-        ...
+        return None
 
 
 class RemediationController(Generic[R, G, S]):
-    """Serves one leader term. `client` must refuse writes after the term ends. All kinds share `switch`."""
+    """Serves one leader term. `client` must refuse writes after the term ends. All kinds share one guard."""
 
-    def __init__(
-        self,
-        way: Driver[R, G, S],
-        reader: LiveReader,
-        client: ApiClient,
-        recorder: StepRecorder[R, S],
-        switch: RemediatorGuard,
-    ) -> None:
+    def __init__(self, way: Driver[R, G, S], client: ApiClient, recorder: StepRecorder[R, S]) -> None:
         self._way = way
-        self._switch = switch
-        self._reader = reader
+        self._reader = way.reader
+        self._switch = way.switch
         self._client = client
         self._recorder = recorder
 
     async def reconcile(self, key: tuple[str, str]) -> Outcome:
         namespace, name = key
-        match await self._reader.get(self._way.resource, name, self._way.type, namespace):
+        kind: type[R] = self._way.kind
+        match await self._reader.get(self._way.resource, name, kind, namespace):
             case Ok(remediation, server_time):
                 with self._switch.in_progress.reservation(remediation.metadata.uid):
                     inputs = await self._way.gather(remediation, server_time)
@@ -212,6 +250,39 @@ def spell_taint(stays: str) -> str:
     )
 
 
+def tell_release(
+    step: NamedStep, node: str, *, cause: Callable[[Evidence], str], alive: str, over: bool
+) -> EventText | None:
+    """Return the event of a step that several kinds share; None if it has none.
+
+    `cause` spells why evidence allows a release, and `alive` what a contradicted one shows about the node.
+    `over` if the remediation has ended by itself.
+    """
+    match step:
+        case ForgetEvidence(why) if why is not None:
+            return EventText(event_reasons.EVIDENCE_REVOKED, str(why.explain()))
+        case Release(ticket):
+            said = f"Set the out-of-service taint on {node}, {cause(ticket.evidence)}"
+            return EventText(event_reasons.RELEASE_STARTED, f"{said}: its pods and volumes are released.")
+        case MarkReleased(taint_stays):
+            said = f"All pods and volumes that must leave {node} have left.{spell_taint(taint_stays)}"
+            return EventText(event_reasons.WORKLOADS_RELEASED, said)
+        case RemoveTaint(contradicted=True):
+            said = f"{node} {alive}. Its workloads may run twice."
+            return EventText(event_reasons.NODE_CONTRADICTED_EVIDENCE, said)
+        case RemoveTaint():
+            said = f"Removed the out-of-service taint from {node}."
+            return EventText(event_reasons.OUT_OF_SERVICE_TAINT_REMOVED, said)
+        case Close(node_gone):
+            said = f"The Node {node} is gone." if node_gone else f"{node} is back on a new boot."
+            return EventText(event_reasons.REMEDIATION_SUCCEEDED, said)
+        case DropFinalizer() if not over:
+            said = "The remediation was deleted before it succeeded, and has ended."
+            return EventText(event_reasons.REMEDIATION_STOPPED, said)
+        case _:
+            return None
+
+
 @dataclass(frozen=True, slots=True)
 class RemediationSubject:
     """A remediation and its node; `node` is the remediation's own name if the node is not known."""
@@ -226,43 +297,55 @@ class RemediationSubject:
     """The status says that workloads may run twice."""
 
 
-class RemediationEvents:
-    """Writes the reports.
+class RemediationRecorder(ABC, Generic[R, S]):
+    """Reports steps and holds of one kind, as log lines, metrics and events.
 
-    `record` takes an event, and never blocks or raises; `controller` labels the metrics.
+    `record` takes an event, and never blocks or raises.
     """
 
+    resource: ClassVar[Resource]
+    controller: ClassVar[str]
+    """Labels the metrics."""
+    only_reports: ClassVar[tuple[type[NamedStep], ...]] = (RecordEpoch, ReportRemaining)
+    """Steps after which the previous hold continues."""
+
     def __init__(
-        self,
-        controller: str,
-        log: Log,
-        metrics: Metrics,
-        record: Callable[[EventRecord], None],
-        runtime: Runtime,
+        self, log: Log, metrics: Metrics, record: Callable[[EventRecord], None], runtime: Runtime
     ) -> None:
-        self._controller = controller
         self._log = log
         self._metrics = metrics
         self._record = record
         self._runtime = runtime
 
-    def took(
-        self, subject: RemediationSubject, step: str, reported: EventText | None, *, ends_hold: bool
-    ) -> None:
-        """Report a step. Set `ends_hold` unless the step only reports: then the previous hold continues."""
-        self._metrics.decisions.labels(self._controller, step).inc()
-        if ends_hold:
+    @abstractmethod
+    def node_of(self, remediation: R) -> str:
+        """Return the name of the node; that of the remediation if the node is not known."""
+
+    @abstractmethod
+    def tell(self, remediation: R, step: S) -> EventText | None:
+        """Return the event of a step; None if it has none."""
+
+    def subject_of(self, remediation: R) -> RemediationSubject:
+        metadata, status = remediation.metadata, remediation.status
+        twice = says_contradicted(status.conditions)
+        node = self.node_of(remediation)
+        return RemediationSubject(self.resource, metadata, node, status.node_uid, status.released, twice)
+
+    def took(self, remediation: R, step: S) -> None:
+        subject, reported = self.subject_of(remediation), self.tell(remediation, step)
+        if isinstance(step, ForgetEvidence | MarkReleased) and step.contradicted:
+            # The release ended because its evidence no longer held.
+            self.contradicted(subject, BROKEN_OFF, first=True)
+        self._metrics.decisions.labels(self.controller, step.step).inc()
+        if not isinstance(step, self.only_reports):
             self._metrics.holds.remove(_held(subject))
-        self._log.info("step taken", step=step, note=reported.note if reported else "", **_named(subject))
+        note = reported.note if reported else ""
+        self._log.info("step taken", step=step.step, note=note, **_named(subject))
         self._remember(subject)
         if reported is not None and reported.reason is event_reasons.NODE_CONTRADICTED_EVIDENCE:
             self.contradicted(subject, reported.note, first=True)
         elif reported is not None:
             self._record(_event_record(subject, reported))
-
-    def broke_off(self, subject: RemediationSubject) -> None:
-        """Report a release that ended because its evidence no longer held."""
-        self.contradicted(subject, BROKEN_OFF, first=True)
 
     def contradicted(self, subject: RemediationSubject, note: str, *, first: bool) -> None:
         """Report that workloads may run twice: one log error, and a metric that outlives the remediation."""
@@ -276,13 +359,14 @@ class RemediationEvents:
         if subject.contradicted:
             self._metrics.contradictions.note(_held(subject), self._runtime.wall().timestamp())
 
-    def held(self, subject: RemediationSubject, hold: Hold) -> None:
+    def held(self, remediation: R, hold: Hold) -> None:
         """Report a hold.
 
         It repeats every few seconds: the log has it once, and its event keeps the first message.
         """
+        subject = self.subject_of(remediation)
         reason, sentence = hold.reason.reason, str(hold.reason.explain())
-        self._metrics.decisions.labels(self._controller, reason).inc()
+        self._metrics.decisions.labels(self.controller, reason).inc()
         holds, held = self._metrics.holds, _held(subject)
         before = holds.find(held)
         held_status = holds.note(

@@ -53,7 +53,7 @@ from nodemend.health.node.targets import NodeGuardInputs, NodeTarget, NodeView, 
 from nodemend.kube.store import Store, whole
 from nodemend.records.node import NodeRecord, NodeWire, node_records
 from nodemend.remediation.concurrency import ConcurrencyTracker
-from nodemend.remediation.manual.controller import ManualInputReader
+from nodemend.remediation.manual.controller import ManualDriver
 from nodemend.remediation.manual.decide import ManualFacts
 from nodemend.remediation.node_state import NodeReader
 from nodemend.remediation.switch_guard import RemediatorGuard
@@ -204,12 +204,10 @@ async def _read_open(cluster: Cluster, remediation: ManualRemediation, view: Nod
     """Gather the facts of a remediation as the leader that last wrote its status would."""
     in_progress, listed = ConcurrencyTracker(cluster.reader), _Listed(view.nodes, view.checks, view.policies)
     switch = RemediatorGuard(listed, cluster.reader.runtime, in_progress, last_start=-inf)
-    gatherer = ManualInputReader(
-        cluster.reader, NodeReader(cluster.reader, in_progress), switch, cluster.system_namespace
-    )
     status = remediation.status
-    inputs = await gatherer.gather(remediation, cluster.now.timestamp(), LeaderTerm(status.epoch, 0, -inf))
-    facts = inputs.facts
+    around, tenure = NodeReader(cluster.reader), LeaderTerm(status.epoch, 0, -inf)
+    driver = ManualDriver(cluster.reader, around, switch, cluster.system_namespace, tenure)
+    facts = (await driver.gather(remediation, cluster.now.timestamp())).facts
     if isinstance(facts.lease, Present):
         facts = replace(facts, lease=Present(lease_by_writing(facts.lease.value, cluster.now)))
     if isinstance(facts.left, Unreadable):

@@ -9,43 +9,38 @@ The write request of each step.
 Log lines, metrics and events about steps and holds of ManualRemediations.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import msgspec
 
 from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationPhase
 from nodemend.api.meta import parse_time
-from nodemend.api.resources import MANUAL_REMEDIATION, NODE, Resource
-from nodemend.api.upstream_types import Lease, Node
-from nodemend.kube.events import EventRecord
-from nodemend.kube.outcome import Refused
-from nodemend.kube.ports import Runtime
+from nodemend.api.resources import MANUAL_REMEDIATION, NODE
+from nodemend.api.upstream_types import Node
 from nodemend.kube.request import Request
-from nodemend.records.live_reads import LiveReader, UnchangedTimer, node_facts, project, value_of
+from nodemend.records.live_reads import UnchangedTimer, node_facts, project, value_of
 from nodemend.remediation import writes
 from nodemend.remediation.manual.decide import ManualFacts, ReportSilence, Step, after, decide, tells
-from nodemend.remediation.node_state import NOT_ASKED, NodeReader, remediation_grounds_of, revocation
+from nodemend.remediation.node_state import NOT_ASKED, remediation_grounds_of, revocation
 from nodemend.remediation.reconciler import (
+    Driver,
     EventText,
+    Inputs,
     RemediationController,
-    RemediationEvents,
+    RemediationRecorder,
     RemediationSubject,
     StepRecorder,
-    spell_taint,
+    tell_release,
 )
-from nodemend.remediation.status import says_contradicted
-from nodemend.remediation.switch_guard import GuardRequest, RemediatorGuard
+from nodemend.remediation.switch_guard import GuardRequest
 from nodemend.remediation.writes import held_by, is_ours, read_lock
 from nodemend.safety import lifecycle as steps
 from nodemend.safety.facts import LeaseFacts, PolicyFacts, ReadResult
 from nodemend.safety.holds import Hold
-from nodemend.safety.lifecycle import LeaderTerm, RecordEvidence
+from nodemend.safety.lifecycle import RecordEvidence
 from nodemend.safety.switch_guard import RemediatorGuardFacts, may_release
 from nodemend.telemetry import event_reasons, metric_labels
-from nodemend.telemetry.logging import Log
-from nodemend.telemetry.metrics import Metrics
 
 
 def confirmation_age(
@@ -92,46 +87,37 @@ def _owns_confirmation_alone(fields: bytes) -> bool:
     return owned.keys() == {"f:spec"} and owned["f:spec"].keys() <= {".", "f:confirmation"}
 
 
-@dataclass(frozen=True, slots=True)
-class ManualInputs:
-    """The facts, and the objects whose versions the writes will name."""
-
-    facts: ManualFacts
-    node: Node | None
-    lock: Lease | None
+ManualInputs = Inputs[ManualFacts]
+ManualRecorder = StepRecorder[ManualRemediation, Step]
+ManualController = RemediationController[ManualRemediation, ManualInputs, Step]
 
 
-class ManualInputReader:
-    """Reads the Node first.
+@dataclass(slots=True)
+class ManualDriver(Driver[ManualRemediation, ManualInputs, Step]):
+    """Remediates a node by an operator confirmation.
 
-    Node writes are bound to that version, so a release fails if the Node changes later.
+    Reads the Node first. Node writes are bound to that version, so a release fails if the Node changes later.
     """
 
-    def __init__(
-        self, reader: LiveReader, around: NodeReader, switch: RemediatorGuard, system_namespace: str
-    ) -> None:
-        self._reader = reader
-        self._switch = switch
-        self._system_namespace = system_namespace
-        self._around = around
-        self._words = UnchangedTimer()
+    resource = MANUAL_REMEDIATION
+    kind = ManualRemediation
 
-    async def gather(
-        self, remediation: ManualRemediation, server_time: float | None, tenure: LeaderTerm
-    ) -> ManualInputs:
-        now = self._reader.runtime.monotonic()
+    _words: UnchangedTimer = field(default_factory=UnchangedTimer, init=False)
+
+    async def gather(self, remediation: ManualRemediation, server_time: float | None) -> ManualInputs:
+        now = self.reader.runtime.monotonic()
         metadata, status = remediation.metadata, remediation.status
-        node = await self._reader.node(metadata.name)
-        lock = await read_lock(self._reader, self._system_namespace, status.node_uid)
+        node = await self.reader.node(metadata.name)
+        lock = await read_lock(self.reader, self.system_namespace, status.node_uid)
         undecided = remediation.spec.confirmation is not None and not status.released
-        lease = await self._around.kubelet_lease(metadata.name)
-        held = await held_by(self._reader, lock, metadata)
-        policy = await self._reader.policy() if undecided else NOT_ASKED
+        lease = await self.around.kubelet_lease(metadata.name)
+        held = await held_by(self.reader, lock, metadata)
+        policy = await self.reader.policy() if undecided else NOT_ASKED
         facts = ManualFacts(
             remediation=remediation,
-            epoch=tenure.epoch,
-            remembers_from=tenure.remembers_from,
-            remembers_for=now - tenure.remembers_since,
+            epoch=self.tenure.epoch,
+            remembers_from=self.tenure.remembers_from,
+            remembers_for=now - self.tenure.remembers_since,
             node=project(node, node_facts),
             revocation=revocation(node),
             lease=lease,
@@ -140,7 +126,7 @@ class ManualInputReader:
             switch=await self._ask_switch(remediation, value_of(node), lease, policy)
             if undecided and is_ours(held)
             else NOT_ASKED,
-            left=await self._around.left(node),
+            left=await self.around.left(node),
             confirmation_age=confirmation_age(remediation, server_time, self._words, now),
         )
         return ManualInputs(facts, value_of(node), value_of(lock))
@@ -165,10 +151,22 @@ class ManualInputReader:
             node=node,
             lease=lease,
             policy=policy,
-            grounds=await remediation_grounds_of(self._reader, metadata, node),
+            grounds=await remediation_grounds_of(self.reader, metadata, node),
             asks=may_release,
         )
-        return await self._switch.ask(question)
+        return await self.switch.ask(question)
+
+    def decide(self, inputs: ManualInputs) -> Step:
+        return decide(inputs.facts)
+
+    def tells(self, remediation: ManualRemediation, hold: Hold) -> bool:
+        return tells(remediation.status, hold)
+
+    def request_for(self, inputs: ManualInputs, step: Step, now: str) -> Request | None:
+        return request_for(inputs, step, namespace=self.system_namespace, now=now)
+
+    def begins(self, inputs: ManualInputs, step: Step) -> ReadResult[RemediatorGuardFacts] | None:
+        return inputs.facts.switch if isinstance(step, RecordEvidence) else None
 
 
 def request_for(inputs: ManualInputs, step: Step, *, namespace: str, now: str) -> Request | None:
@@ -191,108 +189,30 @@ def request_for(inputs: ManualInputs, step: Step, *, namespace: str, now: str) -
             return writes.write_status(MANUAL_REMEDIATION, metadata, status, wanted)
 
 
-ManualRecorder = StepRecorder[ManualRemediation, Step]
-ManualController = RemediationController[ManualRemediation, ManualInputs, Step]
+class ManualRemediationRecorder(RemediationRecorder[ManualRemediation, Step]):
+    resource = MANUAL_REMEDIATION
+    controller = metric_labels.MANUAL_REMEDIATION
+    only_reports = (steps.RecordEpoch, ReportSilence, steps.ReportRemaining)
 
+    def node_of(self, remediation: ManualRemediation) -> str:
+        return remediation.metadata.name
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManualDriver:
-    """Remediates a node by an operator confirmation."""
+    def subject_of(self, remediation: ManualRemediation) -> RemediationSubject:
+        """Name the UID of the Node that owns the remediation until the status names it."""
+        owners = (one.uid for one in remediation.metadata.owner_references if one.kind == NODE.kind)
+        uid = remediation.status.node_uid or next(owners, "")
+        return replace(super().subject_of(remediation), node_uid=uid)
 
-    resource: ClassVar[Resource] = MANUAL_REMEDIATION
-    type: ClassVar = ManualRemediation
-
-    gatherer: ManualInputReader
-    tenure: LeaderTerm
-    system_namespace: str
-
-    async def gather(self, remediation: ManualRemediation, server_time: float | None) -> ManualInputs:
-        return await self.gatherer.gather(remediation, server_time, self.tenure)
-
-    def decide(self, inputs: ManualInputs) -> Step:
-        return decide(inputs.facts)
-
-    def tells(self, remediation: ManualRemediation, hold: Hold) -> bool:
-        return tells(remediation.status, hold)
-
-    def request_for(self, inputs: ManualInputs, step: Step, now: str) -> Request | None:
-        return request_for(inputs, step, namespace=self.system_namespace, now=now)
-
-    def begins(self, inputs: ManualInputs, step: Step) -> ReadResult[RemediatorGuardFacts] | None:
-        return inputs.facts.switch if isinstance(step, RecordEvidence) else None
-
-    def wrote(self, _inputs: ManualInputs, _step: Step, _version: str) -> None:
-        """Do nothing: every pass reads everything again."""
-
-    def refused(self, _remediation: ManualRemediation, _step: Step, _outcome: Refused) -> bool:
-        return False
-
-    def again_in(self, _hold: Hold) -> float | None:
-        return None
-
-
-CONTROLLER: Final = metric_labels.MANUAL_REMEDIATION
-_ONLY_REPORTS = steps.RecordEpoch | ReportSilence | steps.ReportRemaining
-
-
-class ManualRemediationRecorder:
-    """Reports steps and holds of ManualRemediations. `record` takes an event, and never blocks or raises."""
-
-    def __init__(
-        self, log: Log, metrics: Metrics, record: Callable[[EventRecord], None], runtime: Runtime
-    ) -> None:
-        self._events = RemediationEvents(CONTROLLER, log, metrics, record, runtime)
-
-    def took(self, remediation: ManualRemediation, step: Step) -> None:
-        reported = _tell(remediation, step)
-        if isinstance(step, steps.ForgetEvidence | steps.MarkReleased) and step.contradicted:
-            self._events.broke_off(_subject(remediation))
-        ends_hold = not isinstance(step, _ONLY_REPORTS)
-        self._events.took(_subject(remediation), step.step, reported, ends_hold=ends_hold)
-
-    def held(self, remediation: ManualRemediation, hold: Hold) -> None:
-        self._events.held(_subject(remediation), hold)
-
-
-def _subject(remediation: ManualRemediation) -> RemediationSubject:
-    metadata = remediation.metadata
-    owners = (owner.uid for owner in metadata.owner_references if owner.kind == NODE.kind)
-    uid = remediation.status.node_uid or next(owners, "")
-    status = remediation.status
-    twice = says_contradicted(status.conditions)
-    return RemediationSubject(MANUAL_REMEDIATION, metadata, metadata.name, uid, status.released, twice)
-
-
-def _tell(remediation: ManualRemediation, step: Step) -> EventText | None:
-    """Return the event of a step; None if it has none."""
-    name, status = remediation.metadata.name, remediation.status
-    match step:
-        case steps.RecordEvidence(evidence):
-            said = f"{evidence.by} confirmed that {name} is down: {evidence.reason}"
+    def tell(self, remediation: ManualRemediation, step: Step) -> EventText | None:
+        name, status = remediation.metadata.name, remediation.status
+        if isinstance(step, RecordEvidence):
+            said = f"{step.evidence.by} confirmed that {name} is down: {step.evidence.reason}"
             return EventText(event_reasons.OPERATOR_CONFIRMED_OFF, said)
-        case steps.ForgetEvidence(why) if why is not None:
-            return EventText(event_reasons.EVIDENCE_REVOKED, str(why.explain()))
-        case steps.Release(ticket):
-            cause = f"because {ticket.evidence.by} confirmed that it is down"
-            said = f"Set the out-of-service taint on {name}, {cause}: its pods and volumes are released."
-            return EventText(event_reasons.RELEASE_STARTED, said)
-        case steps.MarkReleased(taint_stays):
-            said = f"All pods and volumes that must leave {name} have left.{spell_taint(taint_stays)}"
-            return EventText(event_reasons.WORKLOADS_RELEASED, said)
-        case steps.RemoveTaint(contradicted=True):
-            by = status.evidence.by if status.evidence else "an operator"
-            said = f"{name} is alive although {by} confirmed that it is down. Its workloads may run twice."
-            return EventText(event_reasons.NODE_CONTRADICTED_EVIDENCE, said)
-        case steps.RemoveTaint():
-            said = f"Removed the out-of-service taint from {name}."
-            return EventText(event_reasons.OUT_OF_SERVICE_TAINT_REMOVED, said)
-        case steps.Close(node_gone):
-            said = f"The Node {name} is gone." if node_gone else f"{name} is back on a new boot."
-            return EventText(event_reasons.REMEDIATION_SUCCEEDED, said)
-        case steps.DropFinalizer() if status.phase is not ManualRemediationPhase.SUCCEEDED:
-            return EventText(
-                event_reasons.REMEDIATION_STOPPED,
-                "The remediation was deleted before it succeeded, and has ended.",
-            )
-        case _:
-            return None
+        by = status.evidence.by if status.evidence else "an operator"
+        return tell_release(
+            step,
+            name,
+            cause=lambda evidence: f"because {evidence.by} confirmed that it is down",
+            alive=f"is alive although {by} confirmed that it is down",
+            over=status.phase is ManualRemediationPhase.SUCCEEDED,
+        )

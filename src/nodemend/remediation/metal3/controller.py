@@ -10,8 +10,8 @@ The write request of each step.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol, assert_never
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, assert_never
 
 from nodemend.api import well_known
 from nodemend.api.meta import ObjectMeta
@@ -22,12 +22,11 @@ from nodemend.api.metal3_remediation import (
     NodeBackup,
     TargetHost,
 )
-from nodemend.api.resources import BARE_METAL_HOST, CAPM3_REMEDIATION, METAL3_REMEDIATION, NODE, Resource
-from nodemend.api.upstream_types import BareMetalHost, Lease, Node, NodeTaint
+from nodemend.api.resources import BARE_METAL_HOST, CAPM3_REMEDIATION, METAL3_REMEDIATION, NODE
+from nodemend.api.upstream_types import BareMetalHost, Node, NodeTaint
 from nodemend.kube.outcome import Reason, Refused
-from nodemend.kube.ports import Runtime
 from nodemend.kube.request import Precondition, Request, as_confirmed, delete, merge_patch
-from nodemend.records.live_reads import LiveReader, UnchangedTimer, node_facts, project, read_result, value_of
+from nodemend.records.live_reads import UnchangedTimer, node_facts, project, read_result, value_of
 from nodemend.records.machine import CLUSTER_API
 from nodemend.remediation import writes
 from nodemend.remediation.metal3 import holds as metal3_holds
@@ -57,14 +56,13 @@ from nodemend.remediation.metal3.model import (
 from nodemend.remediation.metal3.status import after, tells
 from nodemend.remediation.node_state import (
     NOT_ASKED,
-    NodeReader,
     is_machine,
     node_identity_facts,
     remediation_grounds_of,
     revocation,
 )
-from nodemend.remediation.reconciler import RECHECK_SOON, RemediationController, StepRecorder
-from nodemend.remediation.switch_guard import Claims, GuardRequest, RemediatorGuard
+from nodemend.remediation.reconciler import RECHECK_SOON, Driver, Inputs, RemediationController, StepRecorder
+from nodemend.remediation.switch_guard import Claims, GuardRequest
 from nodemend.remediation.writes import FIELD_MANAGER, held_by, is_ours, read_lock
 from nodemend.safety import host_power
 from nodemend.safety import lifecycle as steps
@@ -72,7 +70,7 @@ from nodemend.safety.facts import Absent, LeaseFacts, PolicyFacts, Present, Read
 from nodemend.safety.holds import Hold
 from nodemend.safety.host_power import HostFacts
 from nodemend.safety.identity import Identity, IdentityFacts, Unproven, claims, identify
-from nodemend.safety.lifecycle import LeaderTerm, RemainingWorkloads
+from nodemend.safety.lifecycle import RemainingWorkloads
 from nodemend.safety.release import ReleaseTicket
 from nodemend.safety.switch_guard import RemediatorGuardFacts
 from nodemend.telemetry.metrics import HeldFor
@@ -141,67 +139,65 @@ _OVER: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class PowerCycleInputs:
-    """The facts, and the objects whose versions the writes will name."""
-
-    facts: PowerFacts
-    node: Node | None
-    lock: Lease | None
+class PowerCycleInputs(Inputs[PowerFacts]):
     host: BareMetalHost | None
     behind: MachineRef | None
 
-    @property
-    def lock_uid(self) -> str:
-        """UID that the lock is named after: the node's, or the host's if there is no node."""
-        return lock_uid(self.facts.remediation)
+
+_PERMANENT = (Reason.FORBIDDEN, Reason.INVALID)
+
+PowerController = RemediationController[Metal3Remediation, PowerCycleInputs, Step]
 
 
-class PowerCycleInputReader:
-    """Reads the Node before its host, its Lease and its pods.
+class PowerRecorder(StepRecorder[Metal3Remediation, Step], Protocol):
+    """Also reports hosts, and power-off requests without their remediation."""
 
-    Node writes are bound to the version read first, so a release fails if the Node changes after that.
+    def looked(self, hosts: Sequence[BareMetalHost], held: Sequence[HeldFor]) -> None: ...
+
+    def report_orphaned(self, host: BareMetalHost, why_kept: str) -> None: ...
+
+
+@dataclass(slots=True)
+class PowerCycleDriver(Driver[Metal3Remediation, PowerCycleInputs, Step]):
+    """Remediates a node by powering its host off and on.
+
+    Reads the Node before its host, its Lease and its pods. Node writes are bound to the version read first,
+    so a release fails if the Node changes after that.
     """
 
-    def __init__(
-        self,
-        reader: LiveReader,
-        around: NodeReader,
-        claims_of_nodes: Claims,
-        switch: RemediatorGuard,
-        system_namespace: str,
-        *,
-        may_delete_nodes: bool,
-    ) -> None:
-        self._reader = reader
-        self._claims = claims_of_nodes
-        self._switch = switch
-        self._namespace = system_namespace
-        self._may_delete_nodes = may_delete_nodes
-        self._around = around
-        self._locate = Locator(reader)
-        self._phases = UnchangedTimer()
-        self._hosts = UnchangedTimer()
-        self.refusals = Refusals()
+    resource = METAL3_REMEDIATION
+    kind = Metal3Remediation
 
-    async def gather(self, remediation: Metal3Remediation, tenure: LeaderTerm) -> PowerCycleInputs:
+    claims_of_nodes: Claims
+    may_delete_nodes: bool = field(kw_only=True)
+
+    _locate: Locator = field(init=False)
+    _phases: UnchangedTimer = field(default_factory=UnchangedTimer, init=False)
+    _hosts: UnchangedTimer = field(default_factory=UnchangedTimer, init=False)
+    _refusals: Refusals = field(default_factory=Refusals, init=False)
+
+    def __post_init__(self) -> None:
+        self._locate = Locator(self.reader)
+
+    async def gather(self, remediation: Metal3Remediation, _server_time: float | None) -> PowerCycleInputs:
         metadata, status = remediation.metadata, remediation.status
         behind = await self._locate.behind_remediation(metadata)
         node = await self._node(remediation, behind)
         if isinstance(behind, Absent) and isinstance(node, Present):
             behind = await self._locate.behind_node(node.value)
-        asked_at = self._reader.runtime.monotonic()
+        asked_at = self.reader.runtime.monotonic()
         host = await self._host(status.host, behind, value_of(node))
-        answered_at = self._reader.runtime.monotonic()
-        lock = await read_lock(self._reader, self._namespace, lock_uid(remediation))
+        answered_at = self.reader.runtime.monotonic()
+        lock = await read_lock(self.reader, self.system_namespace, lock_uid(remediation))
         known = host.value if isinstance(host, Present) else None
-        policy = await self._reader.policy()
+        policy = await self.reader.policy()
         node_name = node.value.metadata.name if isinstance(node, Present) else status.node_name
         lease = await self._lease(node_name)
-        held = await held_by(self._reader, lock, metadata)
+        held = await held_by(self.reader, lock, metadata)
         facts = PowerFacts(
             remediation=remediation,
-            epoch=tenure.epoch,
-            remembers_from=tenure.remembers_from,
+            epoch=self.tenure.epoch,
+            remembers_from=self.tenure.remembers_from,
             node=project(node, node_facts),
             revocation=revocation(node),
             belongings=value_of(project(node, node_metadata_of)),
@@ -223,9 +219,9 @@ class PowerCycleInputReader:
             ),
             in_phase_for=self._in_phase_for(remediation, known),
             host_unchanged_for=self._unchanged_for(known, asked_at, answered_at),
-            power_offs=await read_power_offs(self._reader, known, remediation),
+            power_offs=await read_power_offs(self.reader, known, remediation),
             unasked=await self._unasked(metadata),
-            may_delete_nodes=self._may_delete_nodes,
+            may_delete_nodes=self.may_delete_nodes,
             deletion_refused=self._refused(metadata.uid, DeleteNode),
             restore_refused=self._refused(metadata.uid, Restore),
         )
@@ -240,7 +236,7 @@ class PowerCycleInputReader:
         elif not name:
             metadata = remediation.metadata
             name = metadata.annotations.get(well_known.NODE_OF_REMEDIATION, metadata.name)
-        return await self._reader.node(name) if name else Absent()
+        return await self.reader.node(name) if name else Absent()
 
     async def _host(
         self, held: TargetHost | None, behind: ReadResult[MachineRef], node: Node | None
@@ -260,8 +256,8 @@ class PowerCycleInputReader:
         """
         status = remediation.status
         if isinstance(node, Absent) and status.node_name and not status.released:
-            return await self._around.left_on(status.node_name, None)
-        return await self._around.left(node)
+            return await self.around.left_on(status.node_name, None)
+        return await self.around.left(node)
 
     async def _ask_switch(
         self,
@@ -283,14 +279,14 @@ class PowerCycleInputReader:
             node=found,
             lease=lease,
             policy=policy,
-            grounds=await remediation_grounds_of(self._reader, metadata, found),
+            grounds=await remediation_grounds_of(self.reader, metadata, found),
             begun=status.phase is Metal3RemediationPhase.POWER_OFF,
-            members=self._around.control_plane,
+            members=self.around.control_plane,
         )
-        return await self._switch.ask(question)
+        return await self.switch.ask(question)
 
     async def _lease(self, node: str) -> ReadResult[LeaseFacts]:
-        return await self._around.kubelet_lease(node) if node else NOT_ASKED
+        return await self.around.kubelet_lease(node) if node else NOT_ASKED
 
     async def _unasked(self, metadata: ObjectMeta) -> str:
         """Return why a delegate must not start: its CAPM3 remediation is gone or cannot be read; else empty.
@@ -301,7 +297,7 @@ class PowerCycleInputReader:
         if stands_for is None:
             return ""
         match read_result(
-            await self._reader.get(CAPM3_REMEDIATION, metadata.name, Capm3Remediation, metadata.namespace)
+            await self.reader.get(CAPM3_REMEDIATION, metadata.name, Capm3Remediation, metadata.namespace)
         ):
             case Unreadable(why):
                 return why
@@ -328,11 +324,13 @@ class PowerCycleInputReader:
             asked_uid=next((owner.uid for owner in owners if is_machine(owner)), ""),
             recorded=bool(status.node_uid) and status.host is not None,
         )
-        others = self._claims.others(claims(identity_facts), node.metadata.name if node else status.node_name)
+        others = self.claims_of_nodes.others(
+            claims(identity_facts), node.metadata.name if node else status.node_name
+        )
         return identify(identity_facts, others)
 
     def _refused(self, uid: str, step: type[Refusable]) -> str:
-        return self.refusals.find(uid, step, now=self._reader.runtime.monotonic())
+        return self._refusals.find(uid, step, now=self.reader.runtime.monotonic())
 
     def _in_phase_for(self, remediation: Metal3Remediation, host: BareMetalHost | None) -> float:
         """Return the seconds in the current phase.
@@ -341,7 +339,7 @@ class PowerCycleInputReader:
         """
         status, metadata = remediation.status, remediation.metadata
         held = is_held(host, metadata.uid)
-        now, ending = self._reader.runtime.monotonic(), metadata.deleting or status.released
+        now, ending = self.reader.runtime.monotonic(), metadata.deleting or status.released
         what = (status.phase, status.retry_count, metadata.deleting, held if ending else None)
         return self._phases.unchanged_for(metadata.uid, what, asked_at=now, answered_at=now)
 
@@ -351,8 +349,44 @@ class PowerCycleInputReader:
         what = host.metadata.resource_version
         return self._hosts.unchanged_for(host.metadata.uid, what, asked_at=asked_at, answered_at=answered_at)
 
+    def decide(self, inputs: PowerCycleInputs) -> Step:
+        return decide(inputs.facts)
+
+    def tells(self, remediation: Metal3Remediation, hold: Hold) -> bool:
+        return tells(remediation.status, hold)
+
+    def request_for(self, inputs: PowerCycleInputs, step: Step, now: str) -> Request | None:
+        return request_for(inputs, step, namespace=self.system_namespace, now=now)
+
+    def begins(self, inputs: PowerCycleInputs, step: Step) -> ReadResult[RemediatorGuardFacts] | None:
+        """Only the first PreparePowerOff is a start. Later ones repeat the request after the host changed."""
+        asked_for = inputs.facts.remediation.status.phase is Metal3RemediationPhase.POWER_OFF
+        return inputs.facts.switch if isinstance(step, PreparePowerOff) and not asked_for else None
+
+    def refused(self, remediation: Metal3Remediation, step: Step, outcome: Refused) -> bool:
+        """Record a forbidden or invalid AskOwner, DeleteNode or Restore: a retry would change nothing."""
+        if not isinstance(step, AskOwner | DeleteNode | Restore) or outcome.reason not in _PERMANENT:
+            return False
+        uid, now = remediation.metadata.uid, self.reader.runtime.monotonic()
+        self._refusals.note(uid, step, outcome.message, now=now)
+        return True
+
+    def again_in(self, hold: Hold) -> float | None:
+        match hold.reason:
+            case metal3_holds.BackingOff(remaining, _):
+                return max(remaining, RECHECK_SOON)
+            case (
+                metal3_holds.WaitingForPowerOff()
+                | host_power.OffTooRecent()
+                | metal3_holds.WaitingForPowerOn()
+            ):
+                return RECHECK_SOON
+            case _:
+                return None
+
 
 def lock_uid(remediation: Metal3Remediation) -> str:
+    """UID that the lock is named after: the node's, or the host's if there is no node."""
     status = remediation.status
     return status.node_uid or (status.host.uid if status.host else "")
 
@@ -378,7 +412,7 @@ def request_for(inputs: PowerCycleInputs, step: power.Step, *, namespace: str, n
         case steps.AddFinalizer() | steps.DropFinalizer():
             return writes.write_finalizer(METAL3_REMEDIATION, metadata, step)
         case steps.TakeLock():
-            uid = inputs.lock_uid
+            uid = lock_uid(facts.remediation)
             return writes.take_lock(METAL3_REMEDIATION, metadata, uid, inputs.lock, namespace)
         case steps.DropLock():
             return writes.drop_lock(inputs.lock)
@@ -433,70 +467,3 @@ def write_host(host: BareMetalHost | None, step: HostStep, uid: str) -> Request:
         only_if=Precondition(step.host.uid, step.host.version),
         manager=writes.FIELD_MANAGER,
     )
-
-
-_PERMANENT = (Reason.FORBIDDEN, Reason.INVALID)
-
-PowerController = RemediationController[Metal3Remediation, PowerCycleInputs, Step]
-
-
-class PowerRecorder(StepRecorder[Metal3Remediation, Step], Protocol):
-    """Also reports hosts, and power-off requests without their remediation."""
-
-    def looked(self, hosts: Sequence[BareMetalHost], held: Sequence[HeldFor]) -> None: ...
-
-    def report_orphaned(self, host: BareMetalHost, why_kept: str) -> None: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PowerCycleDriver:
-    """Remediates a node by powering its host off and on."""
-
-    resource: ClassVar[Resource] = METAL3_REMEDIATION
-    type: ClassVar = Metal3Remediation
-
-    runtime: Runtime
-    gatherer: PowerCycleInputReader
-    tenure: LeaderTerm
-    system_namespace: str
-
-    async def gather(self, remediation: Metal3Remediation, _server_time: float | None) -> PowerCycleInputs:
-        return await self.gatherer.gather(remediation, self.tenure)
-
-    def decide(self, inputs: PowerCycleInputs) -> Step:
-        return decide(inputs.facts)
-
-    def tells(self, remediation: Metal3Remediation, hold: Hold) -> bool:
-        return tells(remediation.status, hold)
-
-    def request_for(self, inputs: PowerCycleInputs, step: Step, now: str) -> Request | None:
-        return request_for(inputs, step, namespace=self.system_namespace, now=now)
-
-    def begins(self, inputs: PowerCycleInputs, step: Step) -> ReadResult[RemediatorGuardFacts] | None:
-        """Only the first PreparePowerOff is a start. Later ones repeat the request after the host changed."""
-        asked_for = inputs.facts.remediation.status.phase is Metal3RemediationPhase.POWER_OFF
-        return inputs.facts.switch if isinstance(step, PreparePowerOff) and not asked_for else None
-
-    def wrote(self, _inputs: PowerCycleInputs, _step: Step, _version: str) -> None:
-        """Do nothing: every pass reads everything again."""
-
-    def refused(self, remediation: Metal3Remediation, step: Step, outcome: Refused) -> bool:
-        """Record a forbidden or invalid AskOwner, DeleteNode or Restore: a retry would change nothing."""
-        if not isinstance(step, AskOwner | DeleteNode | Restore) or outcome.reason not in _PERMANENT:
-            return False
-        uid, now = remediation.metadata.uid, self.runtime.monotonic()
-        self.gatherer.refusals.note(uid, step, outcome.message, now=now)
-        return True
-
-    def again_in(self, hold: Hold) -> float | None:
-        match hold.reason:
-            case metal3_holds.BackingOff(remaining, _):
-                return max(remaining, RECHECK_SOON)
-            case (
-                metal3_holds.WaitingForPowerOff()
-                | host_power.OffTooRecent()
-                | metal3_holds.WaitingForPowerOn()
-            ):
-                return RECHECK_SOON
-            case _:
-                return None

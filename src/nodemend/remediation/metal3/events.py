@@ -14,11 +14,11 @@ from nodemend.kube.events import EventRecord
 from nodemend.kube.ports import Runtime
 from nodemend.remediation.metal3 import model as power
 from nodemend.remediation.metal3.holds import HOST_HOLDS
-from nodemend.remediation.metal3.status import spell_failure
-from nodemend.remediation.reconciler import EventText, RemediationEvents, RemediationSubject, spell_taint
-from nodemend.remediation.status import WaitingForNewBoot, is_contradiction, says_contradicted
+from nodemend.remediation.metal3.status import OVER, spell_failure
+from nodemend.remediation.reconciler import EventText, RemediationRecorder, spell_taint, tell_release
+from nodemend.remediation.status import WaitingForNewBoot, is_contradiction
 from nodemend.safety import lifecycle as steps
-from nodemend.safety.holds import CannotRead, Hold, HoldReason, KubeletActive
+from nodemend.safety.holds import CannotRead, HoldReason, KubeletActive
 from nodemend.telemetry import event_reasons, metric_labels
 from nodemend.telemetry.logging import Log
 from nodemend.telemetry.metrics import HeldFor, HostName, Metrics
@@ -113,38 +113,41 @@ class PowerMetrics:
         ).inc()
 
 
-CONTROLLER: Final = metric_labels.POWER_CYCLE
-_ONLY_REPORTS = steps.RecordEpoch | steps.ReportRemaining
+class PowerCycleRecorder(RemediationRecorder[Metal3Remediation, power.Step]):
+    """Also reports hosts, and power-off requests without their remediation."""
 
-
-class PowerCycleRecorder:
-    """Reports steps and holds of Metal3Remediations. `record` takes an event, and never blocks or raises."""
+    resource = METAL3_REMEDIATION
+    controller = metric_labels.POWER_CYCLE
 
     def __init__(
         self, log: Log, metrics: Metrics, record: Callable[[EventRecord], None], runtime: Runtime
     ) -> None:
-        self._events = RemediationEvents(CONTROLLER, log, metrics, record, runtime)
+        super().__init__(log, metrics, record, runtime)
         self._power_metrics = PowerMetrics(metrics, runtime)
-        self._log = log
-        self._record = record
+
+    def node_of(self, remediation: Metal3Remediation) -> str:
+        return remediation.status.node_name or remediation.metadata.name
 
     def took(self, remediation: Metal3Remediation, step: power.Step) -> None:
         self._power_metrics.took(remediation, step)
-        reported = (
-            _tell_deletion(remediation, step)
-            or _tell_power(remediation, step)
-            or _tell_release(remediation, step)
-        )
         released = remediation.status.released
         if isinstance(step, power.FailAttempt) and is_contradiction(step.why, released=released):
-            self._events.contradicted(_subject(remediation), str(step.why.explain()), first=True)
-        if isinstance(step, steps.ForgetEvidence | steps.MarkReleased) and step.contradicted:
-            self._events.broke_off(_subject(remediation))
-        ends_hold = not isinstance(step, _ONLY_REPORTS)
-        self._events.took(_subject(remediation), step.step, reported, ends_hold=ends_hold)
+            self.contradicted(self.subject_of(remediation), str(step.why.explain()), first=True)
+        super().took(remediation, step)
 
-    def held(self, remediation: Metal3Remediation, hold: Hold) -> None:
-        self._events.held(_subject(remediation), hold)
+    def tell(self, remediation: Metal3Remediation, step: power.Step) -> EventText | None:
+        return (
+            _tell_deletion(remediation, step)
+            or _tell_power(step)
+            or _tell_node(remediation.status.node_name, step)
+            or tell_release(
+                step,
+                remediation.status.node_name,
+                cause=lambda evidence: f"because {evidence.by} is off",
+                alive="may be running although its host was observed off",
+                over=remediation.status.phase in OVER,
+            )
+        )
 
     def looked(self, hosts: Sequence[BareMetalHost], held: Sequence[HeldFor]) -> None:
         self._power_metrics.looked(hosts, held)
@@ -180,14 +183,7 @@ class PowerCycleRecorder:
         )
 
 
-def _subject(remediation: Metal3Remediation) -> RemediationSubject:
-    metadata, status = remediation.metadata, remediation.status
-    node = status.node_name or metadata.name
-    twice = says_contradicted(status.conditions)
-    return RemediationSubject(METAL3_REMEDIATION, metadata, node, status.node_uid, status.released, twice)
-
-
-def _tell_power(remediation: Metal3Remediation, step: power.Step) -> EventText | None:
+def _tell_power(step: power.Step) -> EventText | None:
     """Return the event about the host; None if the step has none."""
     match step:
         case power.RequestPowerOff(host):
@@ -213,14 +209,6 @@ def _tell_power(remediation: Metal3Remediation, step: power.Step) -> EventText |
         case steps.DropFinalizer(still_off=still_off) if still_off:
             said = f"The remediation was deleted and has ended; {still_off} is not powered on again."
             return EventText(event_reasons.POWER_NOT_RESTORED, said)
-        case steps.DropFinalizer() if remediation.status.phase not in (
-            Metal3RemediationPhase.SUCCEEDED,
-            Metal3RemediationPhase.FAILED,
-        ):
-            return EventText(
-                event_reasons.REMEDIATION_STOPPED,
-                "The remediation was deleted before it succeeded, and has ended.",
-            )
         case _:
             return None
 
@@ -251,28 +239,15 @@ def _tell_deletion(remediation: Metal3Remediation, step: power.Step) -> EventTex
             return None
 
 
-def _tell_release(remediation: Metal3Remediation, step: power.Step) -> EventText | None:
-    """Return the event about the node; None if the step has none."""
-    name = remediation.status.node_name
+def _tell_node(name: str, step: power.Step) -> EventText | None:
+    """Return the event about the node, if its text is not that of other kinds; else None."""
     match step:
         case steps.RecordEvidence(evidence):
             said = f"{evidence.by} is off: {evidence.reason}."
             return EventText(event_reasons.POWER_OFF_CONFIRMED, said)
-        case steps.ForgetEvidence(why) if why is not None:
-            return EventText(event_reasons.EVIDENCE_REVOKED, str(why.explain()))
-        case steps.Release(ticket):
-            said = f"Set the out-of-service taint on {name}, because {ticket.evidence.by} is off"
-            return EventText(event_reasons.RELEASE_STARTED, f"{said}: its pods and volumes are released.")
-        case steps.MarkReleased(taint_stays):
-            left = f"All pods and volumes that must leave {name} have left."
-            said = left if name else "The host has been powered off."
-            return EventText(event_reasons.WORKLOADS_RELEASED, f"{said}{spell_taint(taint_stays)}")
-        case steps.RemoveTaint(contradicted=True):
-            said = f"{name} may be running although its host was observed off. Its workloads may run twice."
-            return EventText(event_reasons.NODE_CONTRADICTED_EVIDENCE, said)
-        case steps.RemoveTaint():
-            said = f"Removed the out-of-service taint from {name}."
-            return EventText(event_reasons.OUT_OF_SERVICE_TAINT_REMOVED, said)
+        case steps.MarkReleased(taint_stays) if not name:
+            said = f"The host has been powered off.{spell_taint(taint_stays)}"
+            return EventText(event_reasons.WORKLOADS_RELEASED, said)
         case steps.Close():
             return EventText(event_reasons.REMEDIATION_SUCCEEDED, f"{name} is back on a new boot.")
         case _:

@@ -9,20 +9,16 @@ The write request of each step.
 Log lines, metrics and events about steps and holds of SelfRemediations.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar, Final, Protocol
+from dataclasses import dataclass, field
+from typing import Final, Protocol
 
 from nodemend.api.agent import AgentReport
 from nodemend.api.evidence import Evidence
-from nodemend.api.resources import LEASE, SELF_REMEDIATION, Resource
+from nodemend.api.resources import LEASE, SELF_REMEDIATION
 from nodemend.api.self_remediation import SelfRemediation, SelfRemediationPhase
 from nodemend.api.upstream_types import Lease, Node
 from nodemend.api.well_known import AGENT_NAMESPACE
-from nodemend.kube.events import EventRecord
 from nodemend.kube.lease import LeaseFound
-from nodemend.kube.outcome import Refused
-from nodemend.kube.ports import Runtime
 from nodemend.kube.request import Precondition, Request
 from nodemend.kube.tasks import ConcurrentReads
 from nodemend.protocol.timing import TwoClocks, TwoClockTime
@@ -39,19 +35,19 @@ from nodemend.records.live_reads import (
 from nodemend.remediation import writes
 from nodemend.remediation.node_state import (
     NOT_ASKED,
-    NodeReader,
     named_node,
     remediation_grounds_of,
     revocation,
 )
 from nodemend.remediation.reconciler import (
     RECHECK_SOON,
+    Driver,
     EventText,
+    Inputs,
     RemediationController,
-    RemediationEvents,
-    RemediationSubject,
+    RemediationRecorder,
     StepRecorder,
-    spell_taint,
+    tell_release,
 )
 from nodemend.remediation.self_fencing import holds as fencing_holds
 from nodemend.remediation.self_fencing.decide import (
@@ -65,14 +61,12 @@ from nodemend.remediation.self_fencing.decide import (
     decide,
 )
 from nodemend.remediation.self_fencing.status import after, tells
-from nodemend.remediation.status import says_contradicted
-from nodemend.remediation.switch_guard import GuardRequest, RemediatorGuard
+from nodemend.remediation.switch_guard import GuardRequest
 from nodemend.remediation.writes import held_by, is_ours, read_lock
 from nodemend.safety import lifecycle as steps
 from nodemend.safety import time_proof
 from nodemend.safety.facts import Absent, LeaseFacts, PolicyFacts, Present, ReadResult, Unreadable
 from nodemend.safety.holds import Hold
-from nodemend.safety.lifecycle import LeaderTerm
 from nodemend.safety.switch_guard import RemediatorGuardFacts
 from nodemend.safety.time_proof import (
     DEFAULT_ASSUMPTIONS,
@@ -84,8 +78,6 @@ from nodemend.safety.time_proof import (
     is_pinned,
 )
 from nodemend.telemetry import event_reasons, metric_labels
-from nodemend.telemetry.logging import Log
-from nodemend.telemetry.metrics import Metrics
 
 READ_AT_ONCE: Final = 16
 SHARED_FOR: Final = 1.0
@@ -204,55 +196,62 @@ class AgentReader:
 
 
 @dataclass(frozen=True, slots=True)
-class SelfFencingInputs:
-    """The facts, and the objects whose versions the writes will name."""
-
-    facts: SelfFacts
-    node: Node | None
-    lock: Lease | None
+class SelfFencingInputs(Inputs[SelfFacts]):
     counted_until: float
     """Time of these reads by the slower clock: elapsed time is counted up to here."""
 
 
-class SelfFencingInputReader:
-    """Reads the Node first.
+SelfRecorder = StepRecorder[SelfRemediation, Step]
 
-    Node writes are bound to that version, so a release fails if the Node changes later.
+
+class FencingRecorder(StepRecorder[SelfRemediation, Step], Protocol):
+    def agents_seen(self, reporting: int, silent: int) -> None:
+        """Report how many agents report, and how many are silent on Ready nodes."""
+        ...
+
+
+SelfController = RemediationController[SelfRemediation, SelfFencingInputs, Step]
+
+
+@dataclass(slots=True)
+class SelfFencingDriver(Driver[SelfRemediation, SelfFencingInputs, Step]):
+    """Remediates a node by the node's own watchdog.
+
+    Reads the Node first. Node writes are bound to that version, so a release fails if the Node changes later.
 
     It reads the node's own agent Lease before those of its peers, so that the peers' reports were read after
     the marker was observed.
     """
 
-    def __init__(
-        self, reader: LiveReader, around: NodeReader, switch: RemediatorGuard, system_namespace: str
-    ) -> None:
-        self._reader = reader
-        self._switch = switch
-        self._namespace = system_namespace
-        self._around = around
-        self._agents = AgentReader(reader)
-        self._markers = UnchangedTimer()
-        self._since: BoundedMap[str, tuple[str, float]] = BoundedMap()
-        """Per remediation UID: a version of it, and the time up to which its status counts elapsed time."""
+    resource = SELF_REMEDIATION
+    kind = SelfRemediation
 
-    async def gather(self, remediation: SelfRemediation, tenure: LeaderTerm) -> SelfFencingInputs:
+    _agents: AgentReader = field(init=False)
+    _markers: UnchangedTimer = field(default_factory=UnchangedTimer, init=False)
+    _since: BoundedMap[str, tuple[str, float]] = field(default_factory=BoundedMap, init=False)
+    """Per remediation UID: a version of it, and the time up to which its status counts elapsed time."""
+
+    def __post_init__(self) -> None:
+        self._agents = AgentReader(self.reader)
+
+    async def gather(self, remediation: SelfRemediation, _server_time: float | None) -> SelfFencingInputs:
         metadata, status = remediation.metadata, remediation.status
         since = self._counted_until(remediation)
-        node = await named_node(self._reader, metadata, status.node_name)
+        node = await named_node(self.reader, metadata, status.node_name)
         name = _name_of(node, remediation)
-        lock = await read_lock(self._reader, self._namespace, status.node_uid)
+        lock = await read_lock(self.reader, self.system_namespace, status.node_uid)
         undecided = not status.released and not metadata.deleting
         asked_at = self._agents.moment().most
         agent = await self._agents.at_node(name) if name else Absent()
         observations = await self._peers(remediation, agent, asked_at)
         now = self._agents.moment()
-        lease = await self._around.kubelet_lease(name) if name else NOT_ASKED
-        held = await held_by(self._reader, lock, metadata)
-        policy = await self._reader.policy() if undecided else NOT_ASKED
+        lease = await self.around.kubelet_lease(name) if name else NOT_ASKED
+        held = await held_by(self.reader, lock, metadata)
+        policy = await self.reader.policy() if undecided else NOT_ASKED
         facts = SelfFacts(
             remediation=remediation,
-            epoch=tenure.epoch,
-            remembers_from=tenure.remembers_from,
+            epoch=self.tenure.epoch,
+            remembers_from=self.tenure.remembers_from,
             node=project(node, node_facts),
             revocation=revocation(node),
             lease=lease,
@@ -261,17 +260,13 @@ class SelfFencingInputReader:
             switch=await self._ask_switch(remediation, node, agent, lease, policy)
             if is_ours(held)
             else NOT_ASKED,
-            left=await self._around.left(node),
+            left=await self.around.left(node),
             agent=agent,
             observations=observations,
             passed=now.least - since,
             now=now.most,
         )
         return SelfFencingInputs(facts, value_of(node), value_of(lock), now.least)
-
-    def counted(self, inputs: SelfFencingInputs, version: str) -> None:
-        """Record that this version, written now, counts time up to the reads of `gathered`."""
-        self._since.keep(inputs.facts.uid, (version, inputs.counted_until))
 
     def _counted_until(self, remediation: SelfRemediation) -> float:
         """Return the time up to which the status counts elapsed time.
@@ -304,11 +299,11 @@ class SelfFencingInputReader:
             node=node.value,
             lease=lease,
             policy=policy,
-            grounds=await remediation_grounds_of(self._reader, metadata, node.value, drills=True),
+            grounds=await remediation_grounds_of(self.reader, metadata, node.value, drills=True),
             begun=status.phase is not SelfRemediationPhase.PENDING,
-            members=self._around.control_plane,
+            members=self.around.control_plane,
         )
-        return await self._switch.ask(question)
+        return await self.switch.ask(question)
 
     async def _peers(
         self, remediation: SelfRemediation, agent: ReadResult[AgentFacts], asked_at: float
@@ -326,6 +321,34 @@ class SelfFencingInputReader:
             remediation.metadata.uid, found.marker, asked_at=asked_at, answered_at=now
         )
         return await self._agents.at_peers(tuple(sorted(names)), since=now - marked_for)
+
+    def decide(self, inputs: SelfFencingInputs) -> Step:
+        return decide(inputs.facts)
+
+    def tells(self, remediation: SelfRemediation, hold: Hold) -> bool:
+        return tells(remediation.status, hold)
+
+    def request_for(self, inputs: SelfFencingInputs, step: Step, now: str) -> Request | None:
+        return request_for(inputs, step, namespace=self.system_namespace, now=now)
+
+    def begins(self, inputs: SelfFencingInputs, step: Step) -> ReadResult[RemediatorGuardFacts] | None:
+        return inputs.facts.switch if isinstance(step, StartFencing) else None
+
+    def wrote(self, inputs: SelfFencingInputs, step: Step, version: str) -> None:
+        if isinstance(step, RecordProgress):
+            # This version, written now, counts time up to the reads of `inputs`.
+            self._since.keep(inputs.facts.uid, (version, inputs.counted_until))
+
+    def again_in(self, hold: Hold) -> float | None:
+        """Return LOOK_SOON for time proofs.
+
+        A peer counts as covered only for seconds after each read, and no watch reports a new boot.
+        """
+        match hold.reason:
+            case fencing_holds.AccumulatingProof() | time_proof.NoTimeProof():
+                return RECHECK_SOON
+            case _:
+                return None
 
 
 def _name_of(node: ReadResult[Node], remediation: SelfRemediation) -> str:
@@ -357,107 +380,34 @@ def request_for(inputs: SelfFencingInputs, step: Step, *, namespace: str, now: s
             return writes.write_status(SELF_REMEDIATION, metadata, status, wanted)
 
 
-SelfRecorder = StepRecorder[SelfRemediation, Step]
+class SelfRemediationRecorder(RemediationRecorder[SelfRemediation, Step]):
+    """Also reports how many agents report."""
 
-
-class FencingRecorder(StepRecorder[SelfRemediation, Step], Protocol):
-    def agents_seen(self, reporting: int, silent: int) -> None:
-        """Report how many agents report, and how many are silent on Ready nodes."""
-        ...
-
-
-SelfController = RemediationController[SelfRemediation, SelfFencingInputs, Step]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelfFencingDriver:
-    """Remediates a node by the node's own watchdog."""
-
-    resource: ClassVar[Resource] = SELF_REMEDIATION
-    type: ClassVar = SelfRemediation
-
-    gatherer: SelfFencingInputReader
-    tenure: LeaderTerm
-    system_namespace: str
-
-    async def gather(self, remediation: SelfRemediation, _server_time: float | None) -> SelfFencingInputs:
-        return await self.gatherer.gather(remediation, self.tenure)
-
-    def decide(self, inputs: SelfFencingInputs) -> Step:
-        return decide(inputs.facts)
-
-    def tells(self, remediation: SelfRemediation, hold: Hold) -> bool:
-        return tells(remediation.status, hold)
-
-    def request_for(self, inputs: SelfFencingInputs, step: Step, now: str) -> Request | None:
-        return request_for(inputs, step, namespace=self.system_namespace, now=now)
-
-    def begins(self, inputs: SelfFencingInputs, step: Step) -> ReadResult[RemediatorGuardFacts] | None:
-        return inputs.facts.switch if isinstance(step, StartFencing) else None
-
-    def wrote(self, inputs: SelfFencingInputs, step: Step, version: str) -> None:
-        if isinstance(step, RecordProgress):
-            self.gatherer.counted(inputs, version)
-
-    def refused(self, _remediation: SelfRemediation, _step: Step, _outcome: Refused) -> bool:
-        return False
-
-    def again_in(self, hold: Hold) -> float | None:
-        """Return LOOK_SOON for time proofs.
-
-        A peer counts as covered only for seconds after each read, and no watch reports a new boot.
-        """
-        match hold.reason:
-            case fencing_holds.AccumulatingProof() | time_proof.NoTimeProof():
-                return RECHECK_SOON
-            case _:
-                return None
-
-
-CONTROLLER: Final = metric_labels.SELF_REMEDIATION
-_ONLY_REPORTS = steps.RecordEpoch | steps.ReportRemaining | RecordProgress
-
-
-class SelfRemediationRecorder:
-    """Reports steps and holds of SelfRemediations. `record` takes an event, and never blocks or raises."""
-
-    def __init__(
-        self, log: Log, metrics: Metrics, record: Callable[[EventRecord], None], runtime: Runtime
-    ) -> None:
-        self._events = RemediationEvents(CONTROLLER, log, metrics, record, runtime)
-        self._agents = metrics.agents
-
-    def took(self, remediation: SelfRemediation, step: Step) -> None:
-        reported = _tell_fencing(remediation, step) or _tell_release(remediation, step)
-        if isinstance(step, steps.ForgetEvidence | steps.MarkReleased) and step.contradicted:
-            self._events.broke_off(_subject(remediation))
-        ends_hold = not isinstance(step, _ONLY_REPORTS)
-        self._events.took(_subject(remediation), step.step, reported, ends_hold=ends_hold)
+    resource = SELF_REMEDIATION
+    controller = metric_labels.SELF_REMEDIATION
+    only_reports = (steps.RecordEpoch, steps.ReportRemaining, RecordProgress)
 
     def agents_seen(self, reporting: int, silent: int) -> None:
-        self._agents.labels(metric_labels.REPORTING).set(reporting)
-        self._agents.labels(metric_labels.SILENT).set(silent)
+        agents = self._metrics.agents
+        agents.labels(metric_labels.REPORTING).set(reporting)
+        agents.labels(metric_labels.SILENT).set(silent)
 
-    def held(self, remediation: SelfRemediation, hold: Hold) -> None:
-        self._events.held(_subject(remediation), hold)
+    def node_of(self, remediation: SelfRemediation) -> str:
+        return remediation.status.node_name or remediation.metadata.name
 
-
-def _subject(remediation: SelfRemediation) -> RemediationSubject:
-    metadata = remediation.metadata
-    status = remediation.status
-    twice = says_contradicted(status.conditions)
-    return RemediationSubject(
-        SELF_REMEDIATION, metadata, _node_of(remediation), status.node_uid, status.released, twice
-    )
-
-
-def _node_of(remediation: SelfRemediation) -> str:
-    return remediation.status.node_name or remediation.metadata.name
+    def tell(self, remediation: SelfRemediation, step: Step) -> EventText | None:
+        name = self.node_of(remediation)
+        return _tell_fencing(name, step) or tell_release(
+            step,
+            name,
+            cause=lambda evidence: f"because of evidence {evidence.class_}",
+            alive="is alive although its boot was proven to have ended",
+            over=remediation.status.phase is SelfRemediationPhase.SUCCEEDED,
+        )
 
 
-def _tell_fencing(remediation: SelfRemediation, step: Step) -> EventText | None:
+def _tell_fencing(name: str, step: Step) -> EventText | None:
     """Return the event about fencing, up to recorded evidence; None if the step has none."""
-    name = _node_of(remediation)
     match step:
         case PlaceMarker(_, marker):
             said = f"Nodemend set the marker for boot {marker.boot_id} of {name}"
@@ -479,32 +429,3 @@ def _ended(name: str, evidence: Evidence) -> str:
     if evidence.class_ == "E2":
         return f"{ended}: {evidence.by} {evidence.reason.removeprefix('it ')}."
     return f"{ended} ({evidence.by}): {evidence.reason}."
-
-
-def _tell_release(remediation: SelfRemediation, step: Step) -> EventText | None:
-    name = _node_of(remediation)
-    match step:
-        case steps.ForgetEvidence(why) if why is not None:
-            return EventText(event_reasons.EVIDENCE_REVOKED, str(why.explain()))
-        case steps.Release(ticket):
-            said = f"Set the out-of-service taint on {name}, because of evidence {ticket.evidence.class_}"
-            return EventText(event_reasons.RELEASE_STARTED, f"{said}: its pods and volumes are released.")
-        case steps.MarkReleased(taint_stays):
-            said = f"All pods and volumes that must leave {name} have left.{spell_taint(taint_stays)}"
-            return EventText(event_reasons.WORKLOADS_RELEASED, said)
-        case steps.RemoveTaint(contradicted=True):
-            said = f"{name} is alive although its boot was proven to have ended. Its workloads may run twice."
-            return EventText(event_reasons.NODE_CONTRADICTED_EVIDENCE, said)
-        case steps.RemoveTaint():
-            said = f"Removed the out-of-service taint from {name}."
-            return EventText(event_reasons.OUT_OF_SERVICE_TAINT_REMOVED, said)
-        case steps.Close(node_gone):
-            said = f"The Node {name} is gone." if node_gone else f"{name} is back on a new boot."
-            return EventText(event_reasons.REMEDIATION_SUCCEEDED, said)
-        case steps.DropFinalizer() if remediation.status.phase is not SelfRemediationPhase.SUCCEEDED:
-            return EventText(
-                event_reasons.REMEDIATION_STOPPED,
-                "The remediation was deleted before it succeeded, and has ended.",
-            )
-        case _:
-            return None

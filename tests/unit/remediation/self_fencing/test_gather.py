@@ -21,15 +21,18 @@ from nodemend.remediation.node_state import NodeReader
 from nodemend.remediation.self_fencing.controller import (
     READ_AT_ONCE,
     AgentReader,
-    SelfFencingInputReader,
+    SelfFencingDriver,
     SelfFencingInputs,
 )
+from nodemend.remediation.self_fencing.decide import RecordProgress
 from nodemend.remediation.switch_guard import ClusterView, RemediatorGuard
 from nodemend.safety.lifecycle import LeaderTerm
+from nodemend.safety.time_proof import Progress
 from simulation.processes import HostClock, SimulatedProcess
 from tests.unit.remediation.self_fencing.fencing_world import FencingWorld
 
 LOST = ("node-1", "node-2")
+PROGRESS = Progress({}, 1, 72, 0, done=False)
 
 
 class Place:
@@ -42,8 +45,8 @@ class Place:
         reader = LiveReader(ApiClient(self, self.process), self.process)
         in_progress, view = ConcurrencyTracker(reader), ClusterView(self.process, self, ReflectorTimings())
         switch = RemediatorGuard(view, self.process, in_progress, last_start=0.0)
-        self.gatherer = SelfFencingInputReader(
-            reader, NodeReader(reader, in_progress), switch, well_known.SYSTEM_NAMESPACE
+        self.driver = SelfFencingDriver(
+            reader, NodeReader(reader), switch, well_known.SYSTEM_NAMESPACE, LeaderTerm(1, 0, 0.0)
         )
 
     async def send(self, request: Request, deadline: float) -> Reply:
@@ -69,7 +72,7 @@ class Place:
         found: list[SelfFencingInputs] = []
 
         async def gather() -> None:
-            found.append(await self.gatherer.gather(self._remediation(node, version), LeaderTerm(1, 0, 0.0)))
+            found.append(await self.driver.gather(self._remediation(node, version), None))
 
         self.process.spawn(gather(), "gather")
         self.world.run(0.01)
@@ -154,7 +157,7 @@ def test_seconds_that_are_already_counted_are_not_counted_again(place: Place) ->
     place.mark(LOST[0])
     place.gather(LOST[0], "1")
     place.world.run(20.0)
-    place.gatherer.counted(place.gather(LOST[0], "1"), "2")
+    place.driver.wrote(place.gather(LOST[0], "1"), RecordProgress(PROGRESS), "2")
     place.world.run(5.0)
 
     assert 5.0 <= place.gather(LOST[0], "2").facts.passed < 6.0
