@@ -7,12 +7,21 @@ recovers.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Final, NamedTuple
+from enum import StrEnum
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self, TypeVar
 
 from nodemend.api import condition_reasons, condition_types
+from nodemend.api.evidence import Evidence
 from nodemend.api.meta import Condition, ConditionStatus, find_true, merged
 from nodemend.safety.holds import Contradicts, Explanation, Hold, HoldReason
-from nodemend.safety.lifecycle import ForgetEvidence, MarkReleased
+from nodemend.safety.lifecycle import (
+    Close,
+    ForgetEvidence,
+    ForgetTaint,
+    MarkReleased,
+    ReleaseStatus,
+    ReportRemaining,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +135,101 @@ def says_contradicted(conditions: Iterable[Condition]) -> bool:
 def is_unreported(conditions: Iterable[Condition], reason: HoldReason, *, released: bool) -> bool:
     """Return whether `reason` is a contradiction that the conditions do not report yet."""
     return is_contradiction(reason, released=released) and not says_contradicted(conditions)
+
+
+P = TypeVar("P", bound="WritableStatus")
+
+
+class WritableStatus(ReleaseStatus, Protocol):
+    """The status of a kind that releases workloads."""
+
+    @property
+    def message(self) -> str: ...
+    @property
+    def conditions(self) -> tuple[Condition, ...]: ...
+    def but(self, **changes: Any) -> Self: ...
+
+
+def after_eviction(status: P, step: ReportRemaining | MarkReleased | ForgetTaint, *, released: StrEnum) -> P:
+    """Return the status after a step of the eviction. `released` is the phase after its end."""
+    match step:
+        case ReportRemaining(left):
+            return status.but(pods_left=left.pods, attachments_left=left.attachments)
+        case MarkReleased():
+            return status.but(released=True, pods_left=0, attachments_left=0, phase=released, message="")
+        case ForgetTaint():
+            return status.but(tainted=False)
+
+
+def with_evidence(status: P, evidence: Evidence, *, releasing: StrEnum) -> P:
+    """Return the status with evidence, by which the release may begin in phase `releasing`."""
+    return status.but(evidence=evidence, tainted=True, phase=releasing, message="")
+
+
+def without_evidence(status: P, why: HoldReason | None, *, phase: StrEnum, **more: Any) -> P:
+    """Return the status without its evidence, back in the phase before it."""
+    message = str(why.explain()) if why else ""
+    return status.but(evidence=None, tainted=False, phase=phase, message=message, **more)
+
+
+def on_hold(status: P, reason: HoldReason, *, contradicted: StrEnum) -> P:
+    """Return the status with a hold; in phase `contradicted` if it shows that workloads may run twice."""
+    twice = status.released and is_contradiction(reason, released=True)
+    changed = status.but(message=str(reason.explain()))
+    return changed.but(phase=contradicted) if twice else changed
+
+
+def closed(status: P, step: Close, *, succeeded: StrEnum) -> P:
+    message = "The Node is gone." if step.node_gone else "The node is back on a new boot."
+    return status.but(phase=succeeded, message=message)
+
+
+def with_conditions(
+    before: P, changed: P, step: object, said: Iterable[ConditionClaim], *, generation: int, now: str
+) -> P:
+    """Return the changed status with the conditions of `before`, updated with `said` and a contradiction."""
+    claims = (*said, *report_contradiction(step, released=before.released))
+    return changed.but(conditions=conditions_of(before.conditions, claims, generation=generation, now=now))
+
+
+def tells_hold(status: WritableStatus, hold: Hold, why: str, *, over: bool) -> bool:
+    """Return whether a write would add no information.
+
+    That is so if the status has the kind of hold already, or the remediation is over.
+    """
+    if is_unreported(status.conditions, hold.reason, released=status.released):
+        return False
+    return over or names(status.conditions, why)
+
+
+def reason_of(step: object) -> str:
+    """Return the CamelCase reason for conditions and events."""
+    match step:
+        case Hold(reason):
+            return reason.reason
+        case ForgetEvidence(why):
+            return why.reason if why else condition_reasons.STOPPING
+        case Close(node_gone):
+            return condition_reasons.NODE_GONE if node_gone else condition_reasons.RECOVERED
+        case _:
+            return condition_reasons.IN_PROGRESS
+
+
+def release_conditions(
+    status: WritableStatus, why: str, fenced: ConditionClaim, *, over: bool, failed: bool = False
+) -> tuple[ConditionClaim, ...]:
+    """Return the conditions.
+
+    Succeeded is Unknown until the end: False would mean to requesters that it failed.
+    """
+    leaving = (
+        condition_reasons.WORKLOADS_LEAVING if status.evidence else condition_reasons.WAITING_FOR_EVIDENCE
+    )
+    released = condition_reasons.WORKLOADS_GONE if status.released else leaving
+    result = why if over else condition_reasons.IN_PROGRESS
+    return (
+        ConditionClaim(condition_types.PROCESSING, not over, why, status.message),
+        fenced,
+        ConditionClaim(condition_types.WORKLOAD_RELEASED, status.released, released),
+        ConditionClaim(condition_types.SUCCEEDED, not failed if over else None, result),
+    )

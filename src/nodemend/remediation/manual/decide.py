@@ -22,11 +22,15 @@ from nodemend.remediation.status import (
     BootUnknown,
     ConditionClaim,
     WaitingForNewBoot,
-    conditions_of,
-    is_contradiction,
-    is_unreported,
-    names,
-    report_contradiction,
+    after_eviction,
+    closed,
+    on_hold,
+    reason_of,
+    release_conditions,
+    tells_hold,
+    with_conditions,
+    with_evidence,
+    without_evidence,
 )
 from nodemend.safety.confirmation import Confirmed, evaluate_confirmation, is_disproved
 from nodemend.safety.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, ReadResult, Unreadable
@@ -303,18 +307,12 @@ def after(
         changed = changed.but(disproved_generation=generation)
     if isinstance(step, RecordEpoch):
         return changed
-    said = (*_conditions(changed, _why(step)), *report_contradiction(step, released=status.released))
-    return changed.but(conditions=conditions_of(status.conditions, said, generation=generation, now=now))
+    said = _conditions(changed, reason_of(step))
+    return with_conditions(status, changed, step, said, generation=generation, now=now)
 
 
 def tells(status: ManualRemediationStatus, hold: Hold) -> bool:
-    """Return whether a write would add no information.
-
-    That is so if the status has the kind of hold already, or the remediation is over.
-    """
-    if is_unreported(status.conditions, hold.reason, released=status.released):
-        return False
-    return status.phase is ManualRemediationPhase.SUCCEEDED or names(status.conditions, _why(hold))
+    return tells_hold(status, hold, reason_of(hold), over=status.phase is ManualRemediationPhase.SUCCEEDED)
 
 
 def _changed(status: ManualRemediationStatus, step: StatusStep, epoch: int) -> ManualRemediationStatus:
@@ -332,72 +330,18 @@ def _changed(status: ManualRemediationStatus, step: StatusStep, epoch: int) -> M
         case ReportSilence(renew_time):
             return status.but(last_renew_time=renew_time)
         case RecordEvidence(evidence):
-            return status.but(
-                evidence=evidence, tainted=True, phase=ManualRemediationPhase.RELEASING, message=""
-            )
-        case ReportRemaining(left):
-            return status.but(pods_left=left.pods, attachments_left=left.attachments)
-        case MarkReleased():
-            return status.but(
-                released=True,
-                pods_left=0,
-                attachments_left=0,
-                phase=ManualRemediationPhase.RECOVERING,
-                message="",
-            )
-        case ForgetTaint():
-            return status.but(tainted=False)
+            return with_evidence(status, evidence, releasing=ManualRemediationPhase.RELEASING)
+        case ReportRemaining() | MarkReleased() | ForgetTaint():
+            return after_eviction(status, step, released=ManualRemediationPhase.RECOVERING)
         case ForgetEvidence(why):
-            message = str(why.explain()) if why else ""
-            return status.but(
-                evidence=None,
-                tainted=False,
-                phase=ManualRemediationPhase.WAITING_FOR_CONFIRMATION,
-                message=message,
-            )
-        case Close(node_gone):
-            message = "The Node is gone." if node_gone else "The node is back on a new boot."
-            return status.but(phase=ManualRemediationPhase.SUCCEEDED, message=message)
+            return without_evidence(status, why, phase=ManualRemediationPhase.WAITING_FOR_CONFIRMATION)
+        case Close():
+            return closed(status, step, succeeded=ManualRemediationPhase.SUCCEEDED)
         case Hold(reason):
-            twice = status.released and is_contradiction(reason, released=True)
-            phase = ManualRemediationPhase.CONTRADICTED if twice else status.phase
-            return status.but(phase=phase, message=str(reason.explain()))
-
-
-def _why(step: StatusStep) -> str:
-    """Return the CamelCase reason for conditions and events."""
-    match step:
-        case Hold(reason):
-            return reason.reason
-        case ForgetEvidence(why):
-            return why.reason if why else condition_reasons.STOPPING
-        case Close(node_gone):
-            return condition_reasons.NODE_GONE if node_gone else condition_reasons.RECOVERED
-        case _:
-            return condition_reasons.IN_PROGRESS
+            return on_hold(status, reason, contradicted=ManualRemediationPhase.CONTRADICTED)
 
 
 def _conditions(status: ManualRemediationStatus, why: str) -> tuple[ConditionClaim, ...]:
-    """Return the conditions.
-
-    Succeeded is Unknown until the end: False would mean to requesters that it failed.
-    """
-    over = status.phase is ManualRemediationPhase.SUCCEEDED
-    fenced = (
-        condition_reasons.OPERATOR_CONFIRMED if status.evidence else condition_reasons.WAITING_FOR_EVIDENCE
-    )
-    leaving = (
-        condition_reasons.WORKLOADS_LEAVING if status.evidence else condition_reasons.WAITING_FOR_EVIDENCE
-    )
-    return (
-        ConditionClaim(condition_types.PROCESSING, not over, why, status.message),
-        ConditionClaim(condition_types.FENCED, status.evidence is not None, fenced),
-        ConditionClaim(
-            condition_types.WORKLOAD_RELEASED,
-            status.released,
-            condition_reasons.WORKLOADS_GONE if status.released else leaving,
-        ),
-        ConditionClaim(
-            condition_types.SUCCEEDED, True if over else None, why if over else condition_reasons.IN_PROGRESS
-        ),
-    )
+    by = condition_reasons.OPERATOR_CONFIRMED if status.evidence else condition_reasons.WAITING_FOR_EVIDENCE
+    fenced = ConditionClaim(condition_types.FENCED, status.evidence is not None, by)
+    return release_conditions(status, why, fenced, over=status.phase is ManualRemediationPhase.SUCCEEDED)

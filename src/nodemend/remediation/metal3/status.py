@@ -17,11 +17,14 @@ from nodemend.remediation.metal3.model import (
 from nodemend.remediation.status import (
     ConditionClaim,
     WaitingForNewBoot,
-    conditions_of,
-    is_contradiction,
-    is_unreported,
-    names,
-    report_contradiction,
+    after_eviction,
+    on_hold,
+    reason_of,
+    release_conditions,
+    tells_hold,
+    with_conditions,
+    with_evidence,
+    without_evidence,
 )
 from nodemend.safety.holds import Hold, HoldReason
 from nodemend.safety.host_power import HostPowerUncertain
@@ -66,29 +69,20 @@ def after(
 
     `now` is wall-clock time, for display only.
     """
-    changed = _changed(status, step, epoch, now).but(observed_generation=generation)
+    changed = _changed(status, step, epoch).but(observed_generation=generation)
     if isinstance(step, RecordEpoch):
         return changed
     # Giving up has a reason, as a hold does.
     held = Hold(step.why) if isinstance(step, FailAttempt) else step
-    twice = report_contradiction(held, released=status.released)
-    said = (*_conditions(changed, _why(step)), *twice)
-    return changed.but(conditions=conditions_of(status.conditions, said, generation=generation, now=now))
+    said = _conditions(changed, _why(step))
+    return with_conditions(status, changed, held, said, generation=generation, now=now)
 
 
 def tells(status: Metal3RemediationStatus, hold: Hold) -> bool:
-    """Return whether a write would add no information.
-
-    That is so if the status has the kind of hold already, or the remediation is over.
-    """
-    if is_unreported(status.conditions, hold.reason, released=status.released):
-        return False
-    return status.phase in OVER or names(status.conditions, _why(hold))
+    return tells_hold(status, hold, _why(hold), over=status.phase in OVER)
 
 
-def _changed(
-    status: Metal3RemediationStatus, step: StatusStep, epoch: int, now: str
-) -> Metal3RemediationStatus:
+def _changed(status: Metal3RemediationStatus, step: StatusStep, epoch: int) -> Metal3RemediationStatus:
     match step:
         case RecordEpoch(forgets):
             forgotten = _NOT_SEEN if forgets and status.evidence is None and not status.released else {}
@@ -107,61 +101,28 @@ def _changed(
             seen_on = {**_NOT_SEEN, "seen_on_version": version, "power_off_events": events}
             return status.but(phase=Metal3RemediationPhase.POWER_OFF, message="", **seen_on)
         case RecordEvidence(evidence):
-            return status.but(
-                evidence=evidence, tainted=True, phase=Metal3RemediationPhase.RELEASE, message=""
-            )
+            return with_evidence(status, evidence, releasing=Metal3RemediationPhase.RELEASE)
         case ForgetEvidence(why):
             # The host must be observed going off again, so it must be observed on first.
-            message = str(why.explain()) if why else ""
-            return status.but(
-                evidence=None,
-                tainted=False,
-                backup=None,
-                phase=Metal3RemediationPhase.POWER_OFF,
-                message=message,
-                **_NOT_SEEN,
-            )
+            undone = {"backup": None, **_NOT_SEEN}
+            return without_evidence(status, why, phase=Metal3RemediationPhase.POWER_OFF, **undone)
         case Hold(reason):
-            twice = status.released and is_contradiction(reason, released=True)
-            phase = Metal3RemediationPhase.CONTRADICTED if twice else status.phase
-            return status.but(phase=phase, message=str(reason.explain()))
-        case RecordOff() | BackUp() | ForgetBackup() | ReportRemaining() | ForgetTaint():
-            return _noted(status, step)
-        case MarkReleased() | FailAttempt() | StartNextAttempt() | ReplaceMachine() | Close():
+            return on_hold(status, reason, contradicted=Metal3RemediationPhase.CONTRADICTED)
+        case RecordOff(sighting):
+            return status.but(seen_off=sighting)
+        case BackUp() | ForgetBackup():
+            return status.but(backup=step.kept if isinstance(step, BackUp) else None)
+        case ReportRemaining() | MarkReleased() | ForgetTaint():
+            return after_eviction(status, step, released=Metal3RemediationPhase.POWER_ON)
+        case FailAttempt() | StartNextAttempt() | ReplaceMachine() | Close():
             return _turned(status, step)
 
 
-def _noted(
-    status: Metal3RemediationStatus, step: RecordOff | BackUp | ForgetBackup | ReportRemaining | ForgetTaint
-) -> Metal3RemediationStatus:
-    """Apply steps that record a single field."""
-    match step:
-        case RecordOff(sighting):
-            return status.but(seen_off=sighting)
-        case BackUp(kept):
-            return status.but(backup=kept)
-        case ForgetBackup():
-            return status.but(backup=None)
-        case ReportRemaining(left):
-            return status.but(pods_left=left.pods, attachments_left=left.attachments)
-        case ForgetTaint():
-            return status.but(tainted=False)
-
-
 def _turned(
-    status: Metal3RemediationStatus,
-    step: MarkReleased | FailAttempt | StartNextAttempt | ReplaceMachine | Close,
+    status: Metal3RemediationStatus, step: FailAttempt | StartNextAttempt | ReplaceMachine | Close
 ) -> Metal3RemediationStatus:
     """Apply steps that start another phase."""
     match step:
-        case MarkReleased():
-            return status.but(
-                released=True,
-                pods_left=0,
-                attachments_left=0,
-                phase=Metal3RemediationPhase.POWER_ON,
-                message="",
-            )
         case FailAttempt(why, permanent):
             return status.but(
                 # No release may rest on it any longer, and the requester may escalate to another remedy.
@@ -200,12 +161,12 @@ def _why(step: StatusStep) -> str:
     match step:
         case Hold(reason) | FailAttempt(reason, _):
             return _reason_name(reason)
-        case ForgetEvidence(why):
-            return _reason_name(why) if why else condition_reasons.STOPPING
-        case Close(node_gone):
-            return condition_reasons.MACHINE_REPLACED if node_gone else condition_reasons.RECOVERED
+        case ForgetEvidence(HoldReason() as why):
+            return _reason_name(why)
+        case Close(node_gone=True):
+            return condition_reasons.MACHINE_REPLACED
         case _:
-            return condition_reasons.IN_PROGRESS
+            return reason_of(step)
 
 
 def _reason_name(reason: HoldReason) -> str:
@@ -214,10 +175,6 @@ def _reason_name(reason: HoldReason) -> str:
 
 
 def _conditions(status: Metal3RemediationStatus, why: str) -> tuple[ConditionClaim, ...]:
-    """Return the conditions.
-
-    Succeeded is Unknown until the end: False would mean to requesters that it failed.
-    """
     over, failed = status.phase in OVER, status.phase is Metal3RemediationPhase.FAILED
     # Fenced only while the host is held off: after that, the health check may delete this remediation again.
     fenced = status.evidence is not None and status.phase in (
@@ -225,20 +182,6 @@ def _conditions(status: Metal3RemediationStatus, why: str) -> tuple[ConditionCla
         Metal3RemediationPhase.DELETING_MACHINE,
     )
     released = condition_reasons.POWER_RESTORED if status.released else condition_reasons.WAITING_FOR_EVIDENCE
-    leaving = (
-        condition_reasons.WORKLOADS_LEAVING if status.evidence else condition_reasons.WAITING_FOR_EVIDENCE
-    )
-    return (
-        ConditionClaim(condition_types.PROCESSING, not over, why, status.message),
-        ConditionClaim(condition_types.FENCED, fenced, condition_reasons.POWERED_OFF if fenced else released),
-        ConditionClaim(
-            condition_types.WORKLOAD_RELEASED,
-            status.released,
-            condition_reasons.WORKLOADS_GONE if status.released else leaving,
-        ),
-        ConditionClaim(
-            condition_types.SUCCEEDED,
-            not failed if over else None,
-            why if over else condition_reasons.IN_PROGRESS,
-        ),
-    )
+    by = condition_reasons.POWERED_OFF if fenced else released
+    claim = ConditionClaim(condition_types.FENCED, fenced, by)
+    return release_conditions(status, why, claim, over=over, failed=failed)
