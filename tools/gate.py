@@ -17,16 +17,16 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class Recipe:
     name: str
     command: tuple[str, ...]
     bar: int
     """Seconds, on two cores."""
 
 
-QUICK: Final = Gate("quick", ("just", "quick", "HEAD~1"), 60)
-CHECK: Final = Gate("check", ("just", "check"), 240)
-CI: Final = Gate(".ci/run", (".ci/run",), 1800)
+QUICK: Final = Recipe("quick", ("just", "quick", "HEAD~1"), 60)
+CHECK: Final = Recipe("check", ("just", "check"), 240)
+CI: Final = Recipe(".ci/run", (".ci/run",), 1800)
 
 
 def main() -> int:
@@ -34,15 +34,15 @@ def main() -> int:
     parser.add_argument("--ci", action="store_true", help="measure .ci/run too")
     options = parser.parse_args()
     wrong = late = False
-    figures = []
+    results = []
     for gate in (QUICK, CHECK, CI) if options.ci else (QUICK, CHECK):
         began = time.monotonic()
         failed = subprocess.run(gate.command, cwd=ROOT, check=False).returncode != 0
         seconds = time.monotonic() - began
         wrong |= failed
         late |= seconds > gate.bar
-        figures.append(f"{gate.name} {'FAILED after ' if failed else ''}{seconds:.0f} s (at most {gate.bar})")
-    print(f"gate: {', '.join(figures)}")
+        results.append(f"{gate.name} {'FAILED after ' if failed else ''}{seconds:.0f} s (at most {gate.bar})")
+    print(f"gate: {', '.join(results)}")
     return exit_status(wrong=wrong, late=late)
 
 

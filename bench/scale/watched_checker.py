@@ -24,7 +24,7 @@ from nodemend.kube.controller import Outcome
 from nodemend.kube.credentials_io import LiveCredentials, find_connection
 from nodemend.kube.http_transport import HttpTransport
 from nodemend.kube.leader_runner import ElectionSettings
-from nodemend.kube.lease import LeaseAddress
+from nodemend.kube.request import LeaseAddress
 
 
 def tell(**what: Any) -> None:

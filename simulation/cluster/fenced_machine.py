@@ -16,7 +16,7 @@ from nodemend.agent.peer_responder import PeerResponder, PeerResponderLoop
 from nodemend.agent.state import ActiveTerms, AgentIdentity, AgentState
 from nodemend.api.agent import AgentReport, LastReset, PeerEntry, WatchdogReport
 from nodemend.api.resources import NODE
-from nodemend.kube.lease import LeaseFound, LeaseMissing
+from nodemend.kube.outcome import LeaseFound, LeaseMissing
 from nodemend.protocol.peers import PeerReply
 from nodemend.records.agent_lease import (
     AgentLease,

@@ -7,8 +7,8 @@ from nodemend.guard.policy_proof import Admission
 from nodemend.health.manager import Checker, CheckerObservers
 from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.kube.leader_runner import ElectionSettings, WorkOverranError
-from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.ports import Runtime, Transport
+from nodemend.kube.request import LeaseAddress
 from nodemend.remediation.manager import NO_POWERS, EnabledKinds, Remediator, RemediatorObservers
 from simulation.network import Endpoint, Fate, Link, LinkQuality
 from simulation.processes import HostClock, SimulatedProcess

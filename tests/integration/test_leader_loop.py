@@ -8,7 +8,7 @@ from controlplane.run import ControlPlane
 from nodemend.kube.asyncio_runtime import run
 from nodemend.kube.leader_election import LeaseTiming
 from nodemend.kube.leader_runner import ElectionSettings, Leadership, lead
-from nodemend.kube.lease import LeaseAddress
+from nodemend.kube.request import LeaseAddress
 from simulation.cluster.replicas import Silent
 from tests.integration.connected_client import Connected, connected
 

@@ -17,8 +17,8 @@ from nodemend.kube.leader_election import (
     renew_record,
     understand,
 )
-from nodemend.kube.lease import LeaseAddress, LeaseFound, LeaseMissing, LeaseOutdated, LeaseResult
-from nodemend.kube.request import Precondition, Request, delete
+from nodemend.kube.outcome import LeaseFound, LeaseMissing, LeaseOutdated, LeaseResult
+from nodemend.kube.request import LeaseAddress, Precondition, Request, delete
 from tests.integration.connected_client import Connected, connected
 
 pytest_plugins = ["controlplane.fixtures"]

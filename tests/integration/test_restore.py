@@ -29,9 +29,8 @@ from nodemend.api.well_known import AGENT_NAMESPACE, AGENT_REPORT
 from nodemend.kube.asyncio_runtime import run
 from nodemend.kube.leader_election import LeaseTiming
 from nodemend.kube.leader_runner import ElectionSettings, Leadership, LeaderTransport, lead
-from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.outcome import ApiResponse, Reply, Unsent
-from nodemend.kube.request import Precondition, as_confirmed, merge_patch
+from nodemend.kube.request import LeaseAddress, Precondition, as_confirmed, merge_patch
 from nodemend.records.agent_lease import AgentLeaseResult, ask_lease, place_lease, renew_lease, understand
 from nodemend.safety.time_proof import contact_of
 from simulation.cluster.replicas import Silent

@@ -17,7 +17,7 @@ from typing import Final, assert_never
 from nodemend.agent.certificates import CertificateStatus
 from nodemend.agent.state import ActiveTerms, AgentIdentity, AgentState, Renewal
 from nodemend.api.agent import AgentReport, PeerEntry, PeerProposal, WatchdogReport
-from nodemend.kube.lease import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
+from nodemend.kube.outcome import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
 from nodemend.protocol.peers import PeerReply, Poll, Verdict, conclude, first_round, second_round
 from nodemend.protocol.timing import RenewalPace
 from nodemend.records.agent_lease import AgentLease, AgentLeaseResult

@@ -38,7 +38,7 @@ from nodemend.agent.heartbeat import (
 )
 from nodemend.agent.state import AgentState, Names, names
 from nodemend.api.agent import UNSUPPORTED, AgentReport, PeerEntry, WatchdogReport
-from nodemend.kube.lease import LeaseFailed, LeaseFound, LeaseMissing
+from nodemend.kube.outcome import LeaseFailed, LeaseFound, LeaseMissing
 from nodemend.kube.ports import Runtime, Task, Transport
 from nodemend.protocol.peers import PeerReply
 from nodemend.records.agent_lease import AgentLeaseResult, ask_lease, place_lease, renew_lease, understand

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Final, assert_never
 
 from nodemend.agent.heartbeat import Heartbeat
-from nodemend.kube.lease import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
+from nodemend.kube.outcome import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
 from nodemend.kube.ports import Runtime, Signal, Task, Transport
 from nodemend.protocol.peers import PeerReply
 from nodemend.records.agent_lease import AgentLeaseResult, ask_lease, understand

@@ -54,7 +54,7 @@ _ON_THE_TARGET: Final = (
 _ON_THE_RELEASE: Final = (
     releasing.TAINTED_ON_EVIDENCE,
     releasing.RELEASED_ON_EVIDENCE,
-    releasing.RELEASED_FOR_GOOD,
+    releasing.RELEASED_KEPT,
     releasing.EVIDENCE_OF_TARGET,
     # Checked when evidence is added and when status.tainted becomes true. Then no withdrawal is allowed.
     Rule(

@@ -63,7 +63,7 @@ BOOT_FIXED_BY_EVIDENCE: Final = Rule(
 )
 TAINTED_ON_EVIDENCE: Final = Rule(f"!{TAINTED} || {HAS_EVIDENCE}", _ON_EVIDENCE, field=".status.tainted")
 RELEASED_ON_EVIDENCE: Final = Rule(f"!{RELEASED} || {HAS_EVIDENCE}", _ON_EVIDENCE, field=".status.released")
-RELEASED_FOR_GOOD: Final = Rule(
+RELEASED_KEPT: Final = Rule(
     f"!{RELEASED_BEFORE} || {RELEASED}",
     "cannot be reset to false: a release is never undone",
     field=".status.released",

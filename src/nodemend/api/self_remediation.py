@@ -46,7 +46,7 @@ _ON_THE_TARGET: Final = (
 _ON_THE_RELEASE: Final = (
     releasing.TAINTED_ON_EVIDENCE,
     releasing.RELEASED_ON_EVIDENCE,
-    releasing.RELEASED_FOR_GOOD,
+    releasing.RELEASED_KEPT,
     releasing.EVIDENCE_OF_TARGET,
     Rule(
         f"!{HAS_EVIDENCE} || self.status.evidence.class in ['E2', 'E4']",

@@ -22,7 +22,7 @@ from nodemend.api.upstream_types import Lease, Node
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.listing import age_of
 from nodemend.cli.text import spell_seconds
-from nodemend.kube.lease import LeaseFound
+from nodemend.kube.outcome import LeaseFound
 from nodemend.kube.request import Selection
 from nodemend.protocol.timing import CertificateStanding, evaluate_certificate
 from nodemend.records.agent_lease import UnreadableReport, read_lease

@@ -36,8 +36,8 @@ from nodemend.kube.credentials_io import LiveCredentials, find_connection
 from nodemend.kube.events import EventRecorder
 from nodemend.kube.http_transport import HttpConnector, HttpTransport, expect_many_clusters
 from nodemend.kube.leader_runner import ElectionSettings, WorkOverranError
-from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.ports import Connector, Runtime, Transport
+from nodemend.kube.request import LeaseAddress
 from nodemend.kube.tasks import run_together
 from nodemend.records.live_reads import active_pause
 from nodemend.remediation.capm3.controller import Capm3RemediationRecorder

@@ -117,14 +117,14 @@ class GuardEvaluator:
         domains = policy.value.domains if isinstance(policy, Present) else None
         return CountScope(check, who.labels.get(domains.key, "") if domains is not None else "", cluster)
 
-    def count(self, placed: PlacedTarget, *, well: bool) -> PreviousState | None:
-        """Count a target that is not well as unhealthy, before the guard reads the counts.
+    def count(self, placed: PlacedTarget, *, healthy: bool) -> PreviousState | None:
+        """Count a target that is not healthy as unhealthy, before the guard reads the counts.
 
         Return its state before.
         """
         name = placed.target.name
         before = self.target_index.previous(name)
-        if not well and (before is None or before[1].state is TargetState.HEALTHY):
+        if not healthy and (before is None or before[1].state is TargetState.HEALTHY):
             self.target_index.upsert(name, placed.place, TargetStatus(TargetState.UNHEALTHY))
         return before
 

@@ -79,20 +79,16 @@ from typing import Final, assert_never
 from nodemend.api.meta import print_micro_time
 from nodemend.api.upstream_types import Lease
 from nodemend.api.well_known import LEADER_MEMORY
-from nodemend.kube.lease import (
-    LeaseAddress,
+from nodemend.kube.outcome import (
     LeaseFailed,
     LeaseFound,
     LeaseMissing,
     LeaseOutdated,
     LeaseResult,
-    create_lease,
-    get_lease,
-    patch_lease,
+    Reply,
     understand_lease,
 )
-from nodemend.kube.outcome import Reply
-from nodemend.kube.request import Precondition, Request
+from nodemend.kube.request import LeaseAddress, Precondition, Request, create_lease, get_lease, patch_lease
 
 FIELD_MANAGER: Final = "nodemend-elector"
 _MOST_TRANSITIONS: Final = 2**31 - 1

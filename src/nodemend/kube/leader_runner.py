@@ -18,10 +18,9 @@ from nodemend.kube.leader_election import (
     renew_record,
     understand,
 )
-from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.outcome import Reply, Unsent
 from nodemend.kube.ports import Runtime, Stream, Task, Transport
-from nodemend.kube.request import Request
+from nodemend.kube.request import LeaseAddress, Request
 
 _POLL_INTERVAL: Final = 0.1
 

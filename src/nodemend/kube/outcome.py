@@ -1,16 +1,18 @@
 """Outcomes of API calls, as far as they can be known. Each is a type, so that callers match all of them.
 
-The possible results of a request, before its body is read.
-
-Decodes bytes into types: one decoder per type, and one list of the errors that bytes can cause.
+A reply is the result of a request before its body is read; an outcome is what the reply means, with its body
+decoded. A Lease has its own outcomes: its holder acts on them.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Generic, TypeAlias, TypeVar, assert_never
 
 import msgspec
+
+from nodemend.api.upstream_types import Lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,3 +266,52 @@ def _decode_response(answer: ApiResponse, kind: type[T]) -> Ok[T] | Refused | Un
 
 def _longer(one: float | None, other: float | None) -> float | None:
     return max((wait for wait in (one, other) if wait is not None), default=None)
+
+
+L = TypeVar("L")
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseFound(Generic[L]):
+    """The current Lease, from a read or from this process's own write."""
+
+    lease: L
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseMissing:
+    """The Lease does not exist, and the server serves the kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseOutdated:
+    """Another client wrote first: the known version is out of date."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseFailed:
+    """Any other outcome. If it was a write, it may have been applied."""
+
+    why: str
+    retry_after: float = 0.0
+
+
+LeaseResult: TypeAlias = LeaseFound[L] | LeaseMissing | LeaseOutdated | LeaseFailed
+
+
+def understand_lease(reply: Reply, read: Callable[[Lease], LeaseFound[L] | LeaseFailed]) -> LeaseResult[L]:
+    """The meaning of a reply about one Lease. Any reply that is not clearly understood is Failed."""
+    outcome = write_outcome(reply, Lease)
+    match outcome:
+        case Ok(lease):
+            return read(lease)
+        case Refused(Reason.NOT_FOUND):
+            return LeaseMissing()
+        case Refused(Reason.CONFLICT | Reason.ALREADY_EXISTS):
+            return LeaseOutdated()
+        case Refused(_, message, retry_after):
+            return LeaseFailed(message, retry_after or 0.0)
+        case Unsent(why) | Unknown(why) | Undecodable(why):
+            return LeaseFailed(why, (reply.retry_after or 0.0) if isinstance(reply, ApiResponse) else 0.0)
+        case _:
+            assert_never(outcome)

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from nodemend.api.resources import Resource
+from nodemend.api.resources import LEASE, Resource
 
 
 class Method(StrEnum):
@@ -210,3 +210,35 @@ def _mapping(value: object) -> Mapping[str, object]:
     if isinstance(value, Mapping):
         return value
     raise TypeError(f"metadata is {type(value).__name__}, not a mapping")
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseAddress:
+    name: str
+    namespace: str
+
+
+def get_lease(address: LeaseAddress) -> Request:
+    return get(LEASE, address.name, address.namespace)
+
+
+def create_lease(
+    address: LeaseAddress, metadata: Mapping[str, object], spec: Mapping[str, object], *, manager: str
+) -> Request:
+    """Create the Lease, with its address and `metadata`."""
+    body = {
+        "apiVersion": LEASE.api_version,
+        "kind": LEASE.kind,
+        "metadata": {"name": address.name, "namespace": address.namespace, **metadata},
+        "spec": spec,
+    }
+    return create(LEASE, body, address.namespace, manager=manager)
+
+
+def patch_lease(
+    address: LeaseAddress, only_if: Precondition, change: Mapping[str, object], *, manager: str
+) -> Request:
+    """Change the named fields of exactly this version. Fields of other writers stay."""
+    return merge_patch(
+        LEASE, address.name, address.namespace, change=change, only_if=only_if, manager=manager
+    )

@@ -10,18 +10,17 @@ from nodemend.api.agent import AgentReport, Marker, PeerProposal
 from nodemend.api.meta import print_micro_time
 from nodemend.api.upstream_types import Lease
 from nodemend.api.well_known import AGENT_NAMESPACE, AGENT_REPORT, MARKER, PEER_PROPOSAL
-from nodemend.kube.lease import (
-    LeaseAddress,
+from nodemend.kube.outcome import (
+    DECODE_ERRORS,
     LeaseFailed,
     LeaseFound,
     LeaseResult,
-    create_lease,
-    get_lease,
-    patch_lease,
+    Reply,
+    decoder_of,
     understand_lease,
+    unreadable_because,
 )
-from nodemend.kube.outcome import DECODE_ERRORS, Reply, decoder_of, unreadable_because
-from nodemend.kube.request import Precondition, Request
+from nodemend.kube.request import LeaseAddress, Precondition, Request, create_lease, get_lease, patch_lease
 
 AGENT: Final = "nodemend-agent"
 MANAGER: Final = "nodemend-remediator"

@@ -19,11 +19,10 @@ from nodemend.kube.store import Change, Store, whole
 from nodemend.kube.tasks import run_together
 from nodemend.records.live_reads import LiveReader
 from nodemend.remediation.capm3.controller import Capm3Recorder, Capm3Service
-from nodemend.remediation.concurrency import ConcurrencyTracker
 from nodemend.remediation.manual.controller import ManualController, ManualDriver, ManualRecorder
 from nodemend.remediation.metal3.controller import PowerController, PowerCycleDriver, PowerRecorder
 from nodemend.remediation.metal3.sweep import OrphanedPowerOffGC
-from nodemend.remediation.node_state import NodeReader
+from nodemend.remediation.node_state import ConcurrencyTracker, NodeReader
 from nodemend.remediation.self_fencing.controller import FencingRecorder, SelfController, SelfFencingDriver
 from nodemend.remediation.self_fencing.peer_assignment import AgentSweep
 from nodemend.remediation.switch_guard import ClusterView, RemediatorGuard

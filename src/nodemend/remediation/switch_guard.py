@@ -48,7 +48,7 @@ from nodemend.kube.store import Change, DecodedObject, Projection, Store, whole
 from nodemend.kube.tasks import FairSemaphore
 from nodemend.records.live_reads import excluded_by, node_facts, project
 from nodemend.records.node import NodeRecord, NodeWire, node_records
-from nodemend.remediation.concurrency import ConcurrencyTracker, OtherRemediations
+from nodemend.remediation.node_state import NOT_ASKED, ConcurrencyTracker, OtherRemediations
 from nodemend.safety.facts import Absent, LeaseFacts, PolicyFacts, Present, ReadResult, Unreadable
 from nodemend.safety.guard import (
     CacheFreshness,
@@ -80,7 +80,6 @@ _NO_CHECK: Final = CheckFacts("")
 
 Members = Callable[[Node, ReadResult[OtherRemediations]], Coroutine[Any, Any, ReadResult[ControlPlane]]]
 """Signature of the function that reads the control plane around a node."""
-_NOT_ASKED: Final = Unreadable("not asked")
 
 
 class RemediatorView(GuardInputs, Protocol):
@@ -178,7 +177,7 @@ class RemediatorGuard:
         if asked.members is not None and asked.node is not None:
             # Others already count a started remediation as away. If each of two counted the other as lost,
             # both would wait forever.
-            around = await asked.members(asked.node, _NOT_ASKED if asked.begun else others)
+            around = await asked.members(asked.node, NOT_ASKED if asked.begun else others)
         return Present(self._facts(asked, others, around))
 
     def _facts(

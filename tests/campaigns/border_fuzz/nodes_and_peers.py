@@ -16,7 +16,7 @@ from nodemend.api.self_remediation import SelfRemediationSpec, SelfRemediationSt
 from nodemend.api.upstream_types import Lease
 from nodemend.api.value_forms import LARGEST_NUMBER, is_node_name, parse_address
 from nodemend.api.well_known import AGENT_REPORT, MARKER, PEER_PROPOSAL
-from nodemend.kube.lease import LeaseFailed, LeaseFound
+from nodemend.kube.outcome import LeaseFailed, LeaseFound
 from nodemend.kube.request import Precondition
 from nodemend.protocol.peers import propose_peers
 from nodemend.records.agent_lease import AgentLease, read_lease

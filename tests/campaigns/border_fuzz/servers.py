@@ -14,8 +14,15 @@ from nodemend.kube.credentials import Connection, CredentialsError
 from nodemend.kube.http_transport import read_http_date, read_retry_after
 from nodemend.kube.kubeconfig import KubeconfigSource, choose, read_foreign_kubeconfig
 from nodemend.kube.leader_election import understand
-from nodemend.kube.lease import LeaseFailed
-from nodemend.kube.outcome import LONGEST_MESSAGE, ApiResponse, Ok, read_outcome, read_status, write_outcome
+from nodemend.kube.outcome import (
+    LONGEST_MESSAGE,
+    ApiResponse,
+    LeaseFailed,
+    Ok,
+    read_outcome,
+    read_status,
+    write_outcome,
+)
 from nodemend.kube.reflector import (
     CloseStream,
     OpenStream,

@@ -31,7 +31,7 @@ from nodemend.agent.heartbeat import (
 )
 from nodemend.agent.state import AgentIdentity
 from nodemend.api.agent import HARDWARE, AgentReport, Marker, PeerEntry, PeerProposal, WatchdogReport
-from nodemend.kube.lease import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
+from nodemend.kube.outcome import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
 from nodemend.protocol.peers import PeerReply
 from nodemend.protocol.timing import OwnContact
 from nodemend.records.agent_lease import AgentLease, AgentLeaseResult

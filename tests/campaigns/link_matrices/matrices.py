@@ -10,7 +10,7 @@ from typing import Final
 from nodemend.agent.peer_responder import StatusQuestion, answer_for
 from nodemend.api.agent import AgentReport
 from nodemend.api.self_remediation import SelfRemediationSpec
-from nodemend.kube.lease import LeaseFailed, LeaseFound
+from nodemend.kube.outcome import LeaseFailed, LeaseFound
 from nodemend.protocol.peers import PeerReply
 from nodemend.records.agent_lease import AgentLease
 from nodemend.safety.time_proof import (

@@ -33,8 +33,8 @@ from nodemend.agent.watchdog.records import (
 from nodemend.api.agent import AgentReport, PeerProposal
 from nodemend.api.self_remediation import SelfRemediationSpec, Weakness
 from nodemend.api.well_known import MARKER
-from nodemend.kube.lease import LeaseFound
 from nodemend.kube.outcome import ApiResponse as Replied
+from nodemend.kube.outcome import LeaseFound
 from nodemend.protocol.peers import PeerReply
 from nodemend.records.agent_lease import understand
 from nodemend.safety.time_proof import needed_for

@@ -15,10 +15,9 @@ from nodemend.kube.client import ApiClient
 from nodemend.kube.credentials_io import LiveCredentials, find_connection
 from nodemend.kube.http_transport import HttpTransport
 from nodemend.kube.leader_runner import ElectionSettings, Leadership, LeaderTransport, WorkOverranError, lead
-from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.outcome import Ok, Reply
 from nodemend.kube.ports import Stream, Transport
-from nodemend.kube.request import Precondition, Request, get, merge_patch
+from nodemend.kube.request import LeaseAddress, Precondition, Request, get, merge_patch
 from tests.e2e.leader_election.timing import OURS
 
 NAMESPACE = "default"

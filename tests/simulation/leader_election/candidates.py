@@ -11,10 +11,9 @@ from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.resources import MANUAL_REMEDIATION
 from nodemend.kube.leader_election import LeaseTiming
 from nodemend.kube.leader_runner import ElectionSettings, Leadership, LeaderTransport, WorkOverranError, lead
-from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.outcome import ApiResponse, Reply
 from nodemend.kube.ports import Stream, Transport
-from nodemend.kube.request import Precondition, Request, get, merge_patch
+from nodemend.kube.request import LeaseAddress, Precondition, Request, get, merge_patch
 from simulation.cluster.replicas import Silent
 from simulation.network import Link
 from simulation.processes import SimulatedProcess, SimulatedTask

@@ -31,7 +31,7 @@ from nodemend.agent.heartbeat import (
 )
 from nodemend.agent.heartbeat_loop import SPREAD
 from nodemend.agent.state import ActiveTerms, AgentState
-from nodemend.kube.lease import LeaseFailed, LeaseFound, LeaseMissing
+from nodemend.kube.outcome import LeaseFailed, LeaseFound, LeaseMissing
 from nodemend.protocol.feed_lease import FeedLease
 from nodemend.protocol.peers import CertificateTrust, PeerReply, evaluate_validity
 from nodemend.records.agent_lease import AgentLease, AgentLeaseResult

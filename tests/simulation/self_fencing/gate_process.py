@@ -14,7 +14,7 @@ from nodemend.agent.heartbeat import CreateLease, RenewLease
 from nodemend.agent.watchdog.records import PUBLISHED, evaluate_watchdog, longest_lease
 from nodemend.api.agent import AgentReport
 from nodemend.api.well_known import AGENT_REPORT, MARKER
-from nodemend.kube.lease import LeaseFound
+from nodemend.kube.outcome import LeaseFound
 from nodemend.records.agent_lease import AgentLease, AgentLeaseResult
 from tests.simulation.self_fencing.time_line import Process
 

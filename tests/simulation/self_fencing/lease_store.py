@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from nodemend.agent.heartbeat import CreateLease, ReadLease, RenewLease
 from nodemend.api.agent import PeerProposal
-from nodemend.kube.lease import LeaseFound, LeaseMissing, LeaseOutdated
+from nodemend.kube.outcome import LeaseFound, LeaseMissing, LeaseOutdated
 from nodemend.records.agent_lease import AgentLease, AgentLeaseResult
 from tests.simulation.self_fencing.network import API, Network
 from tests.simulation.self_fencing.time_line import Process

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from nodemend.agent.heartbeat import CreateLease, ReadLease, RenewLease
-from nodemend.kube.lease import LeaseFound
+from nodemend.kube.outcome import LeaseFound
 from nodemend.kube.request import Request
 from nodemend.records.agent_lease import (
     AgentLease,

@@ -24,7 +24,7 @@ from nodemend.agent.heartbeat import (
 )
 from nodemend.agent.state import ActiveTerms, AgentState, names
 from nodemend.api.agent import AgentReport, PeerEntry, PeerProposal, WatchdogReport
-from nodemend.kube.lease import LeaseFound, LeaseMissing, LeaseOutdated
+from nodemend.kube.outcome import LeaseFound, LeaseMissing, LeaseOutdated
 from nodemend.protocol.peers import PeerReply
 from tests.unit.agent.watch_story import DOWN, ME, PEERS, Story, a_lease, marked, settled, silenced
 

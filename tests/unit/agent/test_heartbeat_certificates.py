@@ -22,7 +22,7 @@ from nodemend.agent.heartbeat import (
 )
 from nodemend.agent.state import ActiveTerms, AgentState
 from nodemend.api.agent import CertificateReport, Marker, PeerProposal
-from nodemend.kube.lease import LeaseFound, LeaseMissing, LeaseOutdated
+from nodemend.kube.outcome import LeaseFound, LeaseMissing, LeaseOutdated
 from nodemend.records.agent_lease import AgentLease
 from tests.unit.agent.watch_story import DOWN, ME, PEERS, Story, a_lease, marked, settled
 

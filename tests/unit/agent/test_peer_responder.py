@@ -11,7 +11,7 @@ from nodemend.agent.peer_responder import (
     answer_for,
 )
 from nodemend.api.agent import Marker
-from nodemend.kube.lease import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
+from nodemend.kube.outcome import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
 from nodemend.protocol.peers import PeerReply
 from nodemend.records.agent_lease import AgentLease, AgentLeaseResult
 

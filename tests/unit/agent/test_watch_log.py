@@ -20,7 +20,7 @@ from nodemend.agent.heartbeat import (
 from nodemend.agent.heartbeat_loop import HeartbeatLog
 from nodemend.agent.state import ActiveTerms, AgentIdentity, AgentState
 from nodemend.api.agent import AgentReport, Marker, PeerEntry, WatchdogReport
-from nodemend.kube.lease import LeaseFailed, LeaseFound
+from nodemend.kube.outcome import LeaseFailed, LeaseFound
 from nodemend.protocol.peers import PeerReply
 from nodemend.records.agent_lease import AgentLease
 

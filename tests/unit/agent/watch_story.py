@@ -16,7 +16,7 @@ from nodemend.agent.heartbeat import (
 )
 from nodemend.agent.state import ActiveTerms, AgentIdentity, AgentState
 from nodemend.api.agent import AgentReport, Marker, PeerEntry, PeerProposal, WatchdogReport
-from nodemend.kube.lease import LeaseFailed, LeaseFound
+from nodemend.kube.outcome import LeaseFailed, LeaseFound
 from nodemend.protocol.timing import begin
 from nodemend.records.agent_lease import AgentLease
 

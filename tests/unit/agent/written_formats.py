@@ -43,9 +43,8 @@ from nodemend.api.self_remediation import MarkedLease, ProvenPeer, SelfRemediati
 from nodemend.api.self_remediation import SelfRemediationPhase as SelfPhase
 from nodemend.api.upstream_types import BareMetalHost, Lease
 from nodemend.kube.leader_election import Holder, Record, renew_record
-from nodemend.kube.lease import LeaseAddress, LeaseFound
-from nodemend.kube.outcome import decoder_of
-from nodemend.kube.request import Precondition, Request
+from nodemend.kube.outcome import LeaseFound, decoder_of
+from nodemend.kube.request import LeaseAddress, Precondition, Request
 from nodemend.protocol.feed_lease import FeedLease, fence_now
 from nodemend.protocol.peers import PeerReply
 from nodemend.protocol.watchdog_drivers import Hardware, Unsupported

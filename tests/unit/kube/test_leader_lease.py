@@ -23,7 +23,7 @@ from nodemend.kube.leader_election import (
     WaitOver,
     WorkStopped,
 )
-from nodemend.kube.lease import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
+from nodemend.kube.outcome import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
 
 TIMING = LeaseTiming()
 SPREAD = TIMING.retry_period * TIMING.retry_jitter

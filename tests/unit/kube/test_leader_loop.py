@@ -10,9 +10,8 @@ import msgspec
 import pytest
 
 from nodemend.kube.leader_runner import ElectionSettings, Leadership, Work, WorkOverranError, lead
-from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.outcome import ApiResponse
-from nodemend.kube.request import Method, Request
+from nodemend.kube.request import LeaseAddress, Method, Request
 from simulation.cluster.replicas import Silent
 from simulation.network import Link, LinkQuality, ServedWatch
 from simulation.processes import HostClock, SimulatedProcess, SimulatedTask

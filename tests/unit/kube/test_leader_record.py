@@ -17,9 +17,17 @@ from nodemend.kube.leader_election import (
     renew_record,
     understand,
 )
-from nodemend.kube.lease import LeaseAddress, LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
-from nodemend.kube.outcome import ApiResponse, Reply, Unanswered, Unsent
-from nodemend.kube.request import Content, Method, Request
+from nodemend.kube.outcome import (
+    ApiResponse,
+    LeaseFailed,
+    LeaseFound,
+    LeaseMissing,
+    LeaseOutdated,
+    Reply,
+    Unanswered,
+    Unsent,
+)
+from nodemend.kube.request import Content, LeaseAddress, Method, Request
 
 ADDRESS = LeaseAddress("checker", "nodemend-system")
 HELD = Record(uid="u1", version="41", holder="old", seconds=15, transitions=6)

@@ -9,8 +9,7 @@ import pytest
 
 from nodemend.api.agent import AgentReport, Marker, PeerEntry, PeerProposal, WatchdogReport
 from nodemend.api.well_known import AGENT_REPORT, MARKER, PEER_PROPOSAL
-from nodemend.kube.lease import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
-from nodemend.kube.outcome import ApiResponse, Unsent
+from nodemend.kube.outcome import ApiResponse, LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated, Unsent
 from nodemend.kube.request import Precondition, Request
 from nodemend.records.agent_lease import (
     AgentLease,

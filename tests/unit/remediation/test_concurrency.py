@@ -9,7 +9,7 @@ from nodemend.api.resources import METAL3_REMEDIATION, NODE, REMEDIATION_POLICY,
 from nodemend.cli.cluster import Cluster
 from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Request, Selection
-from nodemend.remediation.concurrency import ConcurrencyTracker, OtherRemediations
+from nodemend.remediation.node_state import ConcurrencyTracker, OtherRemediations
 from nodemend.safety.facts import Present, ReadResult
 from simulation.cluster.direct import Direct
 from simulation.network import Endpoint, ServedWatch

@@ -13,8 +13,8 @@ from nodemend.api.agent import AuthorityRecord
 from nodemend.api.resources import CERTIFICATE_SIGNING_REQUEST, CONFIG_MAP, LEASE, SECRET
 from nodemend.guard.policy_proof import Admission
 from nodemend.kube.leader_runner import ElectionSettings
-from nodemend.kube.lease import LeaseAddress
 from nodemend.kube.ports import Runtime, Transport
+from nodemend.kube.request import LeaseAddress
 from nodemend.signer.controller import Signer, SignerObservers
 from nodemend.signer.crypto import CryptographySigner
 from simulation.api_server.admission import ADMIN, Attempt, PolicyDenial, User

@@ -52,10 +52,9 @@ from nodemend.health.node import targets
 from nodemend.health.node.targets import NodeGuardInputs, NodeTarget, NodeView, guard_target_of
 from nodemend.kube.store import Store, whole
 from nodemend.records.node import NodeRecord, NodeWire, node_records
-from nodemend.remediation.concurrency import ConcurrencyTracker
 from nodemend.remediation.manual.controller import ManualDriver
 from nodemend.remediation.manual.decide import ManualFacts
-from nodemend.remediation.node_state import NodeReader
+from nodemend.remediation.node_state import ConcurrencyTracker, NodeReader
 from nodemend.remediation.switch_guard import RemediatorGuard
 from nodemend.rules.node import ConditionSeen, Healthy, evaluate_health
 from nodemend.safety.facts import Absent, LeaseFacts, Present, ReadResult, Unreadable

@@ -69,7 +69,7 @@ class MachineTracker:
         moment = self.moment()
         health, placed = self._place(target, moment)
         self.unhealthy_since.note(placed.target.name, health, moment.now)
-        before = self._evaluator.count(placed, well=isinstance(health, Healthy))
+        before = self._evaluator.count(placed, healthy=isinstance(health, Healthy))
         if isinstance(self._view.clusters.nodes_of(target.machine), ClusterNodes):
             # Machines of an invisible cluster are Unjudged. That is no storm and needs no cooldown.
             self._evaluator.update_storms(placed, moment)

@@ -9,7 +9,7 @@ The escalation step that each target has reached. It outlives the remediation th
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from nodemend.api.meta import print_time
 from nodemend.api.node_health_check import MOST_RECOVERIES, NodeHealthCheck, RecoveryPhase, RecoveryReport
@@ -25,7 +25,6 @@ from nodemend.guard.state import (
 )
 from nodemend.health.conditions import ObservationCache, UnhealthySince
 from nodemend.health.node import targets
-from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.health.node.preflight import ApprovedOrder, OrderEvaluation, Orders
 from nodemend.health.node.targets import FastPath, FoundRemediation, NodeTarget, NodeView, guard_target_of
 from nodemend.health.remediation_index import RemedyKind
@@ -54,6 +53,10 @@ from nodemend.rules.request import (
 )
 from nodemend.safety.guard import Allowed, GuardFacts, guard
 from nodemend.safety.holds import Hold
+
+# It loads the metrics, which `kubectl mend simulate`, another user of this module, starts faster without.
+if TYPE_CHECKING:
+    from nodemend.health.node.events import NodeHealthCheckRecorder
 
 
 @dataclass(eq=False, slots=True)
@@ -291,7 +294,7 @@ class NodeTracker:
         orders: Orders,
         *,
         runtime: Runtime,
-        recorder: NodeHealthCheckRecorder,
+        recorder: "NodeHealthCheckRecorder",
         request_evaluation: Callable[[str], None],
         ask_for_reports: Callable[[str], None],
         escalation: EscalationTracker,
@@ -326,7 +329,7 @@ class NodeTracker:
         placed = self._evaluator.place_target(guard_target_of(target, moment.wall), moment)
         evaluation = self._orders.evaluate(target, health, existing, moment.now)
         well = isinstance(health, Healthy) and not evaluation.stands
-        before = self._evaluator.count(placed, well=well)
+        before = self._evaluator.count(placed, healthy=well)
         self._evaluator.update_storms(placed, moment)
         asks = existing is None and (evaluation.stands or isinstance(health, Unhealthy))
         facts = self._evaluator.evaluate(placed, moment) if asks else None

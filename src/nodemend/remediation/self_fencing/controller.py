@@ -18,7 +18,7 @@ from nodemend.api.resources import LEASE, SELF_REMEDIATION
 from nodemend.api.self_remediation import SelfRemediation, SelfRemediationPhase
 from nodemend.api.upstream_types import Lease, Node
 from nodemend.api.well_known import AGENT_NAMESPACE
-from nodemend.kube.lease import LeaseFound
+from nodemend.kube.outcome import LeaseFound
 from nodemend.kube.request import Precondition, Request
 from nodemend.kube.tasks import ConcurrentReads
 from nodemend.protocol.timing import TwoClocks, TwoClockTime

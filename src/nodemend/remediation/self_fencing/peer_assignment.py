@@ -17,8 +17,7 @@ from nodemend.api.upstream_types import Lease
 from nodemend.api.well_known import AGENT_NAMESPACE, CONTROL_PLANE_ROLES
 from nodemend.guard.evaluator import VIEW_GOOD_FOR
 from nodemend.kube.client import ApiClient, take_all
-from nodemend.kube.lease import LeaseFound
-from nodemend.kube.outcome import Acknowledged, Ok, Reason, Refused, WriteOutcome
+from nodemend.kube.outcome import Acknowledged, LeaseFound, Ok, Reason, Refused, WriteOutcome
 from nodemend.kube.ports import Runtime
 from nodemend.kube.request import EVERYTHING, Precondition, Request, Selection
 from nodemend.kube.store import Store

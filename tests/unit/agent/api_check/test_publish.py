@@ -17,8 +17,7 @@ from nodemend.agent.state import ActiveTerms, AgentIdentity, AgentState
 from nodemend.agent.watchdog.records import SECOND, STOPPED_GRACEFULLY, WatchdogStatus
 from nodemend.api.agent import AgentReport, LastReset, Marker, WatchdogReport
 from nodemend.api.well_known import AGENT_REPORT, MARKER
-from nodemend.kube.lease import LeaseFound
-from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.outcome import ApiResponse, LeaseFound
 from nodemend.protocol.timing import RenewalPace
 from nodemend.records.agent_lease import understand
 

@@ -23,7 +23,7 @@ class Listening(Silent):
 
     def still_held(self, *said: object) -> None:
         now = self.story.world.scheduler.now if self.story is not None else 0.0
-        self.reported.append((now, str(said[1])))
+        self.reported.append((now, str(said[2])))
 
 
 def begun(begin: StartStory, **how: Any) -> tuple[Story, Listening]:

@@ -16,8 +16,7 @@ from nodemend.kube.ports import Stream
 from nodemend.kube.reflector import ReflectorTimings
 from nodemend.kube.request import Request
 from nodemend.records.live_reads import LiveReader
-from nodemend.remediation.concurrency import ConcurrencyTracker
-from nodemend.remediation.node_state import NodeReader
+from nodemend.remediation.node_state import ConcurrencyTracker, NodeReader
 from nodemend.remediation.self_fencing.controller import (
     READ_AT_ONCE,
     AgentReader,
