@@ -1,9 +1,4 @@
-"""Logs and metrics of one reconcile loop: the observer for kube/controller.
-
-Logs and metrics of one election: the observer for kube/leader_runner.
-
-Liveness and readiness of this process, as far as its own parts can show.
-"""
+"""Reports of a program's parts: an election, a reconcile loop, and the states for the readiness probe."""
 
 import traceback
 from collections.abc import Callable
@@ -43,27 +38,18 @@ class ElectionTelemetry:
 
 
 class HealthChecks:
-    """The data for the probes: tasks that must not end, and states that must be reached."""
+    """The data for the readiness probe: states that must be reached. A standby is as ready as a leader."""
 
     def __init__(self) -> None:
-        self._tasks: dict[str, Callable[[], bool]] = {}
         self._states: dict[str, Callable[[], bool]] = {}
-
-    def must_run(self, task: str, ended: Callable[[], bool]) -> None:
-        self._tasks[task] = ended
 
     def must_reach(self, state: str, reached: Callable[[], bool]) -> None:
         """`state` is a description for people, such as "the first list of nodes"."""
         self._states[state] = reached
 
-    def why_dead(self) -> tuple[str, ...]:
-        """Reasons to restart the process; empty if it is healthy."""
-        return tuple(f"{task} has ended" for task, ended in self._tasks.items() if ended())
-
     def why_not_ready(self) -> tuple[str, ...]:
-        """Missing states; empty once the process is ready. A standby is as ready as a leader."""
-        waiting = tuple(f"waiting for {state}" for state, reached in self._states.items() if not reached())
-        return (*self.why_dead(), *waiting)
+        """Missing states; empty once the process is ready."""
+        return tuple(f"waiting for {state}" for state, reached in self._states.items() if not reached())
 
 
 _MOST_FRAMES: Final = 12
