@@ -1,4 +1,4 @@
-"""The host operator's API client: plain objects, and one error for every failed call; and its Events."""
+"""The host operator's API client: plain objects, one error for every failed call, and Events."""
 
 from collections.abc import Mapping
 from typing import Any, Final, assert_never

@@ -1,7 +1,7 @@
 """Machines of a simulated cluster as metal3 hosts: a BMC for each, an Ironic, and the operator.
 
-Also clusters whose nodes are such hosts and are healed by power cycles, and Machines of Cluster API and
-OpenShift for the hosts, with their mutual references.
+The nodes of such a cluster are healed by power cycles. The hosts can have Machines of Cluster API or
+OpenShift, with their mutual references.
 """
 
 from collections.abc import Coroutine, Iterable, Mapping

@@ -1,7 +1,7 @@
-"""Annotations on each node's Lease in the agents' namespace: agent report, peer proposal, marker.
+"""Types that agents, managers and the signer exchange: annotations of Leases, authorities, certificate names.
 
-Also the record of its authorities that the signer keeps in a Secret, and the DNS name in an agent's
-certificate.
+The annotations agent report, peer proposal and marker are on each node's Lease in the agents' namespace. The
+signer keeps the record of its authorities in a Secret. A DNS name in an agent's certificate names its node.
 """
 
 from typing import Annotated, Final

@@ -1,7 +1,7 @@
 """Metal3Remediation: powers a host off and on through metal3, and releases its workloads while it is off.
 
-Also the fields that Nodemend reads and writes of CAPM3's Metal3Remediation (infrastructure.cluster.x-k8s.io),
-and the fields for a release that deletes the Node.
+Of CAPM3's Metal3Remediation (infrastructure.cluster.x-k8s.io), only the fields that Nodemend reads and writes
+are defined.
 
 The API server applies the CEL rules to every writer. The rules are at the root of the schema: a rule on the
 status would not apply to a write that omits the status.

@@ -1,6 +1,6 @@
-"""RemediationPolicy: the mode and the limits of remediation in the whole cluster.
+"""RemediationPolicy, the cluster's mode and limits of remediation, and RemediationOrder, for one node.
 
-RemediationOrder: a user orders the remediation of one node now, without waiting for a threshold.
+By a RemediationOrder, a user orders the remediation of one node now, without waiting for a threshold.
 """
 
 from enum import StrEnum

@@ -1,1 +1,1 @@
-"""kubectl mend."""
+"""The commands of `kubectl mend`, a kubectl plugin."""

@@ -1,8 +1,7 @@
-"""The agent Lease of a node, as commands read it: the agent's report and the time of the last renewal.
+"""Reads agent Leases and decides whether a node could reset itself and be released by time.
 
-Decide whether a node could reset itself and be released by time, from its agent's current report.
-
-Pure: protocol.timing and safety.time_proof contain the rules.
+A command reads the agent's report and the time of the last renewal from the Lease. The decision is based on
+the current report, and is pure: protocol.timing and safety.time_proof contain the rules.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,10 +1,7 @@
-"""The cluster as commands read it. A cluster that does not answer ends the command.
+"""Gives commands access to the API server, and reads the state of the controllers and the etcd hosts.
 
-Requests that ask the API server about itself and about the caller: name, rights, version, served kinds.
-
-Nodes that run an etcd member, for commands that evaluate the guard.
-
-State of Nodemend's controllers: the current leader and its last renewal.
+A cluster that does not answer ends the command. Commands that evaluate the guard need the nodes that run an
+etcd member. The state of a controller is its current leader and the last renewal of the leader's Lease.
 """
 
 import re

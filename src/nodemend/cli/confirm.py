@@ -1,12 +1,9 @@
-"""Decide whether the remediator would accept a confirmation, with the same code. Pure.
+"""Checks, shows, writes and withdraws the operator confirmation of `kubectl mend confirm`.
 
-The facts that an operator should see before confirming that a node is down, read live.
-
-The views of `kubectl mend confirm`: before its question and after the write.
-
-Text output of `kubectl mend confirm`.
-
-Write and withdraw confirmations, each as a compare-and-swap on exactly the object that was shown.
+The decision whether the remediator would accept a confirmation is pure, and uses the remediator's code. The
+facts that an operator should see before confirming that a node is down are read live. Each write is a
+compare-and-swap on the remediation as just read. A confirmation is written only if the Node, its boot and the
+last renewal of its Lease are still those that were shown.
 """
 
 from collections.abc import Iterator

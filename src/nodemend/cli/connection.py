@@ -1,6 +1,6 @@
-"""Run a command's coroutine against the real cluster until it ends, times out or is interrupted.
+"""Runs a command's coroutine against the real cluster until it ends, times out or is interrupted.
 
-Names of Nodes for shell completion.
+Shell completion reads the names of Nodes in the same way, with a shorter timeout.
 """
 
 import asyncio

@@ -1,12 +1,7 @@
-"""Request the reset of one node, wait until it is back, and time the reset.
+"""Resets one node for `kubectl mend drill`, waits until it is back, and times the reset.
 
-The facts that an operator should know before resetting a node, read live.
-
-The views of `kubectl mend drill`: before its question and after the reset.
-
-Decide whether a node may be reset for a drill now. Pure.
-
-Text output of `kubectl mend drill`.
+The facts that an operator should know before resetting a node are read live. The decision whether the node
+may be reset for a drill now is pure.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
-"""Listed objects in the same caches and indexes that the controllers use: remediations, and Machines.
+"""Puts listed remediations and Machines into the caches and indexes that the controllers use.
 
-It imports much of health/, so `status` imports it only in a cluster with Machines.
+The module imports much of health/, so `status` imports it only in a cluster with MachineHealthChecks.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,6 +1,7 @@
-"""The objects that concern the remediation of one node, read once.
+"""Reads the objects that concern the remediation of one node, each once.
 
-An object that is not installed, or that the caller may not read, is recorded as such and fails no command.
+An object that is not installed, or that the caller may not read, is recorded as such, and the other objects
+are still read. A cluster that does not serve NodeHealthChecks ends the command: Nodemend is not installed.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
-"""Views: the output of commands as data, in frozen dataclasses that text functions render.
+"""Converts views to JSON and YAML, and findings about a target, with their durations, to text.
 
-Findings about a target, with their durations, as text.
+A view is the output of a command as data: a frozen dataclass, which a text function can render as well.
 """
 
 import dataclasses

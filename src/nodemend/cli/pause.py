@@ -1,9 +1,4 @@
-"""Set and remove the pause of the cluster or of one check.
-
-The views of `kubectl mend pause` and `resume`.
-
-Text output of `kubectl mend pause` and `resume`.
-"""
+"""Sets and removes the pause of the cluster or of one check, for `kubectl mend pause` and `resume`."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,12 +1,7 @@
-"""The evidence that could release the node, per remedy. Pure.
+"""Evaluates which evidence could release a node if it stopped responding now, for each of its remedies.
 
-The facts of a probe: objects around the node, agent Leases of the node and its peers, templates.
-
-The view of `kubectl mend probe`.
-
-Text output of `kubectl mend probe`.
-
-Evaluate the outcome if the node stopped responding now. Pure.
+The facts are the objects around the node, the agent Leases of the node and its peers, and the templates. The
+evaluation is pure.
 """
 
 from collections.abc import Iterator, Mapping

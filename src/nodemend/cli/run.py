@@ -1,12 +1,7 @@
-"""Write and withdraw an order.
+"""Checks, writes and withdraws the order of `kubectl mend run` and `override`.
 
-Decide whether an order is useful now, with the code that executes it. Pure.
-
-The views of `kubectl mend run` and `override`: before the question and after the write.
-
-Text output of `kubectl mend run` and `override`.
-
-The common flow of `kubectl mend run` and `override`: read, preview, confirm, write.
+The decision whether an order is useful now is pure, and uses the code that executes the order. Both commands
+have the same flow: read, preview, confirm, write.
 """
 
 from collections.abc import Iterator

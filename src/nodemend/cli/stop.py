@@ -1,8 +1,6 @@
-"""The view of `kubectl mend stop`.
+"""Deletes remediations for `kubectl mend stop`, and describes how each of them ends.
 
-Text output of `kubectl mend stop`.
-
-Deletes remediations. The finalizer keeps each one until the remediator has ended it safely.
+The finalizer keeps each remediation until the remediator has ended it safely.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,10 +1,8 @@
-"""Writes the output of commands: plain lines, with colour only on a terminal.
+"""Writes the output of commands, asks for confirmation, and repeats a read until the user stops it.
 
-The text is complete before colour is added, so that colour never carries information.
-
-Confirmation of an action by typing the node's name.
-
-Reads a view repeatedly, at a bounded rate, until the user stops it.
+Text is plain lines, with colour only on a terminal or if FORCE_COLOR is set. The text is complete before
+colour is added, so that colour never carries information. An action can require that the user types the
+node's name. Repeated reads have a bounded rate.
 """
 
 import os

@@ -1,9 +1,7 @@
-"""Formats numbers, times and names as text.
+"""Formats durations, times, names and tables as text, and extracts the next command from explanations.
 
-The last lines of every command: optional advice as a sentence, and `Next:` with one command to paste.
-
-Explanations of holds, refusals and failures are written as one text. This module extracts the command from
-it.
+Explanations of holds, refusals and failures are written as one text. A command's output ends with optional
+advice as a sentence, and with `Next:` and one command to paste.
 """
 
 import re

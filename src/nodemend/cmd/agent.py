@@ -1,7 +1,4 @@
-"""The agent program: files, credentials, peers, probes, signals, an exit code.
-
-`nodemend-agent`: runs on each node, renews its agent Lease, and lets the feeder continue while it may.
-"""
+"""Runs `nodemend-agent` on a node: renews its agent Lease, and lets the feeder continue while it may."""
 
 import asyncio
 import logging

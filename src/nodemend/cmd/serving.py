@@ -1,6 +1,6 @@
-"""Shared parts of the serving programs: a graceful stop on a signal, and a small HTTP server.
+"""Serves probes and metrics over HTTP, and waits for the signal at which a program stops gracefully.
 
-Its endpoints for kubelet and Prometheus: /livez and /readyz on one port, /metrics of a controller on another.
+Kubelet reads /livez and /readyz on one port, Prometheus reads /metrics of a controller on another.
 
 The agent imports this module, so it imports neither click nor prometheus_client nor structlog.
 """

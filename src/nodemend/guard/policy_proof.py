@@ -1,13 +1,10 @@
 """Proves periodically that the admission policies on which safety depends are in force.
 
 The proof reads each policy and its binding and compares them with the shipped version. If RBAC lets the
-account attempt a write that a policy must refuse, the proof also sends that write as a dry run.
+account attempt a write that a policy must refuse, the proof also sends that write as a dry run. None of these
+writes is ever stored. Each account has its own list of policies and dry-run writes.
 
-Per account: the admission policies that it relies on, and the dry-run writes that probe them.
-
-None of these writes is ever stored.
-
-Telemetry of the admission proof: a metric; a log line and an event on each change.
+A metric shows the result for each policy. Each change is logged, and each new doubt is also an event.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,28 +1,17 @@
-"""The state of every target, with counts per check, failure domain and cluster that are free to read.
+"""Keeps the state that the guard evaluates: targets, counts, control-plane nodes, storms and held targets.
 
-The control-plane nodes and their readiness, updated with each change of a Node or an etcd Pod.
+Counts per check, failure domain and cluster are updated with each change of a target, so they are free to
+read. The control-plane nodes and their readiness are updated with each change of a Node or an etcd Pod. Each
+leader term has its own storm tracker, for storms of the cluster, of each check and of each failure domain.
 
-The rules of a NodeHealthCheck about one node, for every caller that evaluates the guard.
+If several checks select a target, the first check by name owns it, and the others report the overlap. The
+text of a target's entry changes only if its state does.
 
-Targets that several checks select: the first check by name owns each, the others report the overlap.
+Targets whose object was deleted while they were unhealthy keep counting as unhealthy for a while. Otherwise
+the deletion of a storm's nodes would seem to end the storm, and the guard would open for the remaining ones.
 
-Converts a verdict into a target's entry in the index, with a text that changes only if its state does.
-
-Targets whose object was deleted while they were unhealthy.
-
-They keep counting as unhealthy for a while. Otherwise the deletion of a storm's nodes would seem to end the
-storm, and the guard would open for the remaining ones.
-
-The queue of held targets.
-
-It requeues a few at a time, so that a storm of thousands costs no more than one of a few. A target that only
-the start interval holds is requeued exactly when that interval ends.
-
-A guard target: a node or a machine in the form that the guard needs.
-
-The storm tracker of one leader term: storms of the cluster, of each check and of each failure domain.
-
-The usage of each limit of the guard, for metrics.
+Held targets are requeued a few at a time, so that a storm of thousands costs no more than one of a few. A
+target that only the start interval holds is requeued when that interval ends.
 """
 
 from collections import Counter, defaultdict

@@ -1,12 +1,9 @@
-"""Measures how long each condition has had its status, by this process' monotonic clock only.
+"""Keeps what every replica observes on its watches, so that a new leader does not start from zero.
 
-Recently completed remediations. Every replica records them, so none is lost when the leader changes.
-
-A remediation that ends while no replica runs is not recorded.
-
-Tracks since when each target has been unhealthy, to measure the delay until its remediation starts.
-
-Observations that every replica keeps from its watches, so that a new leader does not start from zero.
+The age of a condition's status is measured by this process's monotonic clock only. Every replica records
+completed remediations, so none is lost when the leader changes; one that ends while no replica runs is not
+recorded. The time since which a target has been unhealthy belongs to one leader term: it measures the delay
+until the target's remediation starts.
 """
 
 from collections import deque

@@ -1,4 +1,4 @@
-"""Creation and deletion of remediations: the shared dependencies of one leader term.
+"""Shared dependencies for creating and deleting remediations; one instance per leader term.
 
 A remediation is created only while no other operator holds the node's Lease. A remediation that is no longer
 needed is deleted.

@@ -1,8 +1,7 @@
 """Discovers the remediation kinds that checks reference, and watches the remediations of each kind.
 
-The remediations of every kind that a check references, Nodemend's own and others'.
-
-Live (uncached) lists of the remediations of every served kind.
+The kinds are Nodemend's own and those of other projects. A decision to start relies on a live (uncached) list
+of the remediations of every served kind, at most a second old.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,18 +1,12 @@
-"""Lists too long for one response, page by page.
-
-All pages of a list show one version, or the list restarts.
-
-A Transport that counts its requests.
-
-The rate limit of requests: a token bucket. Pure: time is an argument.
-
-Calls to the API server: one request value in, one typed outcome out. Nothing is retried.
+"""Calls the API server: one request in, one typed outcome out, at a limited rate. Nothing is retried.
 
 If the server requests a pause, or the client's own rate is used up, a call ends at once as Refused(THROTTLED)
 with the seconds to wait: only the caller knows if the call will still be right after a wait. A client that
-`queues` sleeps instead, within the deadline of the request.
+`queues` sleeps instead, within the deadline of the request. The rate limit is a token bucket. The bucket is
+pure: time is an argument.
 
-Finds the resource of a kind through the API server, because a plural cannot be guessed.
+A list that is too long for one response is read page by page. All pages of a list show one version, or the
+list restarts. The resource of a kind is read from the API server, because a plural cannot be guessed.
 """
 
 from collections.abc import AsyncIterator, Callable

@@ -1,8 +1,7 @@
-"""The address of an API server, its trust anchor, and the client's credentials.
+"""Describes a connection to an API server as values: address, trust anchor, credentials. Pure.
 
-Values only: nothing here reads a file.
-
-Credential plugins (client.authentication.k8s.io): their input and their output. Pure.
+Nothing here reads a file or runs a credential plugin (client.authentication.k8s.io). Of a plugin, only the
+input and the output are handled here.
 """
 
 import re

@@ -1,6 +1,7 @@
 """Keeps credentials fresh: reads files again, runs plugins again, remakes the TLS context after a change.
 
-Runs credential plugins: one run at a time, with a time limit. Credentials are kept until they expire.
+A credential plugin has one run at a time, with a time limit. Its credentials are kept until they expire or
+the server rejects them.
 """
 
 import asyncio
@@ -145,7 +146,7 @@ class RequestIdentity:
     tls: ssl.SSLContext | None
 
     def __repr__(self) -> str:
-        return "Presented(...)"
+        return "RequestIdentity(...)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,16 @@
-"""Decides which events are written, and at what time. Pure: time is an argument, memory is bounded.
+"""Decides which Kubernetes events are written and when, and writes them in the background.
+
+Recording an event never waits, and a failing API server costs only events. The decision is pure: time is an
+argument, memory is bounded.
 
 - Repetitions of an event (same object, type, reason, action and note) become one Event with a count. The
   count is updated at most once in `repeat_every` seconds.
 - New events about one object are limited by `per_object`, independently of other objects.
 - At most `most` events are remembered. The least recently noted are forgotten first.
-- A write that fails is tried three times and then dropped. Every drop is counted under its reason.
+- A write that is throttled, is not sent, or has an unknown outcome is tried three times and then dropped. A
+  write that can never succeed is dropped at once. Every drop is counted under its reason.
 
-The fields read from Events of any writer, through the older API or the newer: both share one store.
-
-Writes events beside the work: recording never waits, and a failing API server costs only events.
+Events of any writer are read in one form, because the older and the newer Events API share one store.
 """
 
 import re

@@ -1,9 +1,8 @@
-"""HTTP/1.1 to one API server through aiohttp: the production Transport.
+"""Carries requests to API servers through aiohttp (HTTP/1.1): the production Transport and Connector.
 
 One request, one attempt, one absolute deadline. Nothing is retried, redirected, proxied or decompressed here:
-only the caller can judge the outcome of a request, so it gets the outcome unchanged.
-
-Connections to other clusters over HTTP: the production Connector.
+only the caller can judge the outcome of a request, so it gets the outcome unchanged. A Transport serves one
+API server. The Connector opens Transports to other clusters.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Drives a reflector over the ports: performs its one command, reports the outcome, passes on the changes.
 
-Watches that start and end while a program runs. Each keeps one cache.
+Watches start and end while a program runs. Each keeps one cache.
 """
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence

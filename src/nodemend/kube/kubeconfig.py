@@ -1,11 +1,10 @@
-"""Kubeconfig files: text in, one Connection out. Pure; credentials_io reads the files.
+"""Turns the text of kubeconfig files into one Connection. Pure; credentials_io reads the files.
 
-The fields of a kubeconfig file. Unknown fields are skipped.
+Unknown fields are skipped.
 
-Reads a foreign kubeconfig, such as one in a Secret: text in, one Connection out.
-
-The author of such a text must not be able to run programs as Nodemend, read its files, route it through a
-proxy, or crash it. So only values in the text itself are used, and only if the text is plain.
+A foreign kubeconfig, such as one in a Secret, is restricted further. Its author must not be able to run
+programs as Nodemend, read its files, route it through a proxy, or crash it. So only values in the text itself
+are used, and only if the text is plain.
 """
 
 import posixpath

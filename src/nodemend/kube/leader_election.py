@@ -12,7 +12,8 @@ clock: in t true seconds it advances by between (1 - rho)t and (1 + rho)t, also 
    from the moment it first received the version, and for longer if the record requests more. Two exceptions:
    a record that names the process itself, and a record left behind by a holder whose work had ended.
 4. An absent Lease proves nothing about its previous holder. It is first created without a holder, and then
-   watched like any other. So every claim replaces a version that was known for a full lease duration.
+   watched like any other. So every claim replaces a version that was known for a full lease duration, or one
+   of the two records of step 3, whose holder leads no more.
 
 Let B claim version v, and let W be the last write by which another process A leads that was committed before
 this claim. B received v no earlier than W was committed, thus no earlier than A sent W. So B sent its claim
@@ -49,10 +50,6 @@ then loses its term, and a candidate may no longer claim a record that names it 
 process may have led since. Each term knows the version since which the Lease has not gone back
 (`remembers_from`; the proof is below).
 
-The Lease of an election on the wire: requests, and the meaning of replies.
-
-The revision since which a candidate knows its Lease: since then etcd was not restored.
-
 Proof that an epoch above `remembers_from` is of a term after which etcd was not restored
 -----------------------------------------------------------------------------------------
 1. After a restore from a backup the Lease shows an older version than one observed before. A candidate reads
@@ -67,8 +64,6 @@ Proof that an epoch above `remembers_from` is of a term after which etcd was not
 
 A record proves nothing when it is first read: it may come from the backup, and its writer may be long gone.
 Nor does a record that another client changed (`kubectl annotate`): only the holder changes `renewTime`.
-
-The times of a leader election, and the checks that they fit together.
 """
 
 import re

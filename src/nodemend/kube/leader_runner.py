@@ -1,6 +1,6 @@
 """Runs work while this process leads, and ends it before another process can lead.
 
-Passes writes only while this process leads. Reads always pass.
+Writes of the work pass only while this process leads. Reads always pass.
 """
 
 from collections.abc import Callable, Coroutine

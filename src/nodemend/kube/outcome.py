@@ -300,7 +300,7 @@ LeaseResult: TypeAlias = LeaseFound[L] | LeaseMissing | LeaseOutdated | LeaseFai
 
 
 def understand_lease(reply: Reply, read: Callable[[Lease], LeaseFound[L] | LeaseFailed]) -> LeaseResult[L]:
-    """The meaning of a reply about one Lease. Any reply that is not clearly understood is Failed."""
+    """The meaning of a reply about one Lease. Any reply that is not clearly understood is LeaseFailed."""
     outcome = write_outcome(reply, Lease)
     match outcome:
         case Ok(lease):

@@ -2,16 +2,12 @@
 
 `step(event, now)` takes the outcome of the one pending command and returns the next. Guarantees:
 
-- the cache only holds what the server held at one version: a list is applied completely or not at all;
+- the cache only holds what the server held at one version: a list is kept apart from the cache until it is
+  complete, and is applied completely or not at all;
 - an object deleted while no watch ran is reported as deleted, also when another object took its name;
-- against a server that fails in any way, at most 10 requests in 30 s (for a list of one page);
+- waits between requests bound the load on a server that fails in any way: at most 10 requests in 30 s (for a
+  list of one page);
 - `cache.last_contact` never claims more than was proven.
-
-A list in progress, kept apart from the cache until it is complete.
-
-The commands, events and states of a reflector. Values only.
-
-The waits of a reflector between requests, which bound the load on a failing server.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,11 +1,7 @@
-"""Reduces objects to records: the resource, the type that is decoded, and the record kept in memory.
-
-The latest record of every object of one kind, and how fresh it is.
+"""Stores the latest record of every object of one kind, reduced from the object, and how fresh it is.
 
 The cache triggers reconciles and explains; no irreversible decision rests on it alone. One reflector writes
-it.
-
-Keeps equal values once: many objects repeat mostly the same values.
+it. Equal values are kept once, because many objects repeat mostly the same values.
 """
 
 from collections.abc import Callable, Collection, Hashable

@@ -1,10 +1,9 @@
-"""Runs several coroutines at once, each with its own type of result.
+"""Runs coroutines concurrently: reads with typed results, groups of tasks, and work behind a fair semaphore.
 
-A fair semaphore.
+In a group, the first task to end ends the others.
 
-A start of a remediation counts the open remediations first. No other start may run in between.
-
-Runs several tasks as a group: the first one to end ends the others.
+A start of a remediation counts the open remediations first. No other start may run in between, so starts take
+turns by the semaphore.
 """
 
 from collections import deque

@@ -1,7 +1,4 @@
-"""Decodes the lines of a watch: changes as typed objects, and the few lines that are not changes.
-
-Splits a byte stream into whole lines.
-"""
+"""Decodes list pages and the lines of a watch: typed objects, and the few lines that are not changes."""
 
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
@@ -145,7 +142,7 @@ class WatchDecoder(Generic[W]):
         self._events = decoder_of(event)
 
     def lines(self, block: bytes | memoryview) -> "list[WatchEvent[W]] | list[WatchLine[W]]":
-        """The lines of a block, in order; Garbage is the last of its list."""
+        """The lines of a block, in order; ProtocolError is the last of its list."""
         try:
             # The usual case: only changes, all readable, decoded in one call.
             return self._events.decode_lines(block)

@@ -1,12 +1,7 @@
-"""Live (uncached) reads from the API server: linearizable, with "unknown" as one of the results.
+"""Reads objects live (uncached) from the API server, as facts: linearizable, and "unknown" is a result.
 
-Nodes that are excluded from remediation, by any kind of check.
-
-Decides if a pause is active.
-
-A bounded map.
-
-Measures how long an observed value has been unchanged, by this process' monotonic clock.
+A node can be excluded from remediation; the exclusion holds for any kind of check. The time for which an
+observed value has been unchanged is measured by this process' monotonic clock.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,16 +1,9 @@
-"""The cached record of a Machine of Cluster API or OpenShift: both have the same structure.
+"""Cached records of Machines, MachineHealthChecks (Cluster API, OpenShift) and Clusters (Cluster API).
 
-Durations in the form of Go: "10m0s", "1.5h", "300ms".
-
-The differences in naming between the Machine APIs of Cluster API and OpenShift.
-
-Conditions in the forms of the Machine APIs of other projects.
-
-Reads the spec of a MachineHealthCheck, in either of its shapes, as rules.
-
-The cached record of a MachineHealthCheck, in the flat shape of 2020 or the grouped one of v1beta2.
-
-The cached record of a Cluster of Cluster API: it shows if the Machines can be judged yet.
+The Machines of both projects have the same structure, but differ in naming and in the form of conditions. A
+MachineHealthCheck has the flat shape of 2020 or the grouped one of v1beta2; both are read as the same rules.
+Durations have the form of Go: "10m0s", "1.5h", "300ms". The record of a Cluster shows if its Machines can be
+judged yet.
 """
 
 import re

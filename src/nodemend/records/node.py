@@ -1,10 +1,9 @@
-"""The cached record of a Node: under 2 KB, of the 10 to 14 KB on the wire.
+"""Cached records of Nodes, and of the mirror Pods by which kubelets report etcd members on their nodes.
 
-Mirror Pods by which kubelets report that an etcd member runs on their node.
+A Node's record is under 2 KB, of the 10 to 14 KB on the wire.
 
-Nodes of another cluster: like those of this one, with limits on the memory that a Node can take.
-
-This cluster's API server refuses labels and names without limit; another cluster's may send anything. A Node
+Nodes of another cluster are read like those of this one, with limits on the memory that a Node can take: this
+cluster's API server limits labels and names; another cluster's may send anything. A Node
 beyond these limits is unreadable, and the other Nodes of its cluster are not affected.
 """
 

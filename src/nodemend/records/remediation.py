@@ -1,4 +1,4 @@
-"""The fields that a health check needs of a remediation of any kind: its name and its conditions."""
+"""The cached record of a remediation of any kind, with the fields that a health check needs."""
 
 from typing import Final
 

@@ -1,11 +1,8 @@
-"""Reads around a node under remediation: its kubelet's Lease, its control plane, its remaining workloads.
+"""Reads the state around a node under remediation: its kubelet's Lease, control plane, remaining workloads.
 
-The Node of a remediation: the remediation is named like it, or owned by its Machine.
-
-The reason of a remediation, from its annotations. The check that it names is read live.
-
-The other remediations that hold nodes while several reconciles run concurrently: the concurrency limit and
-the quorum check count them.
+A remediation is named like its Node, or owned by the Node's Machine. Its reason is in its annotations, and
+the check that it names is read live. The concurrency limit and the quorum check count the other remediations
+that hold nodes, also while several reconciles run concurrently.
 """
 
 import re

@@ -168,7 +168,7 @@ def evaluate_health(thresholds: Sequence[Threshold], conditions: Iterable[Condit
 
 
 def types_that_matter(thresholds: Sequence[Threshold]) -> frozenset[str]:
-    """Return the condition types that `judge` evaluates. Nodes report others too."""
+    """Return the condition types that `evaluate_health` evaluates. Nodes report others too."""
     return frozenset((_READY, *(threshold.type for threshold in thresholds)))
 
 
@@ -208,7 +208,10 @@ class FastPathCheck:
     """Type and status of every condition that meets no threshold."""
 
     def finds_well(self, shown: Collection[ShownCondition]) -> bool:
-        """Return True if `judge` would find the node Healthy, regardless of ages. If False, call `judge`."""
+        """Return True if `evaluate_health` would find the node Healthy, regardless of ages.
+
+        If False, call `evaluate_health`.
+        """
         types, fine = self.types, self.fine
         return bool(shown) and not [
             one for one in shown if one.type in types and (one.type, one.status) not in fine
@@ -218,6 +221,6 @@ class FastPathCheck:
 def fast_path_check(thresholds: Sequence[Threshold]) -> FastPathCheck:
     types = types_that_matter(thresholds)
     met = {(threshold.type, str(threshold.status)) for threshold in thresholds}
-    # An unknown status is not fine: `judge` decides its meaning.
+    # An unknown status is not fine: `evaluate_health` decides its meaning.
     fine = {(type_, str(status)) for type_ in types for status in ConditionStatus} - met
     return FastPathCheck(types, frozenset(fine))

@@ -1,10 +1,8 @@
-"""A health check's request for one target: a remediation, the next remedy, a recovery, or no action.
+"""Decides what a health check requests for one target: a remediation, the next remedy, a recovery or nothing.
 
-This includes a user's order to remediate one node now, Leases by which other operators claim a node, label
-selectors, reminders of a hold that lasts, and what a dry run would do.
-
-An order replaces only the wait for a threshold; guard, preflight and creation are the same as for every other
-remediation. An order to pass the guard overrides only reasons about counts and time.
+A user's order to remediate one node now replaces only the wait for a threshold; guard, preflight and creation
+are the same as for every other remediation. An order to pass the guard overrides only reasons about counts
+and time.
 
 A recovery is the step after the last remedy: when a node is healthy again, it powers the node's host back on.
 It is a single remedy that starts when a node is healthy. The pending recovery is recorded before the

@@ -1,7 +1,4 @@
-"""Observed facts. That something could not be read is a separate fact, and never means absent.
-
-Selection of the pods that a release waits for.
-"""
+"""Types of observed facts. That something could not be read is a separate fact, and never means absent."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -2,10 +2,9 @@
 
 A hold reason states why Nodemend does not act for now. Each feature defines its own reasons beside the
 decisions that return them, and no module lists them all. By default an order does not override a reason, and
-a held remediation is requeued after the usual interval. The exceptions are closed lists of classes:
-`OVERRIDABLE` for orders, `_again_in` for the interval.
-
-Explanations of why Nodemend does not act, as status messages.
+a held remediation is requeued after the usual interval. The exceptions for orders are the closed list
+`OVERRIDABLE` in `guard_holds`; those for the interval are in `_again_in` of remediation/reconciler and in
+`again_in` of each driver.
 """
 
 from abc import ABC, abstractmethod

@@ -1,8 +1,7 @@
-"""The settings of an agent. Flags win over variables, variables over defaults.
+"""Reads the settings of an agent from its command line and environment: every setting is also a flag.
 
-The command line of the agent: every setting as a flag.
-
-It uses argparse because click costs two megabytes.
+Flags win over variables, variables over defaults. The command line uses argparse because click costs two
+megabytes.
 """
 
 import argparse

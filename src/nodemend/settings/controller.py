@@ -1,6 +1,6 @@
-"""The settings of a controller. Flags win over variables, variables over defaults.
+"""Reads the settings of a controller from its command line and environment: every setting is also a flag.
 
-The command line of a controller: every setting as a flag, and one sentence for a wrong one.
+Flags win over variables, variables over defaults. A wrong setting is reported in one sentence.
 """
 
 import os

@@ -1,8 +1,7 @@
-"""Log lines: their levels, their forms, their stream. Foreign text cannot forge a line.
+"""Writes log lines: one JSON object per line, or one line for a terminal. Foreign text cannot forge a line.
 
-The log of a controller, through structlog: one JSON object per line, or one line for a terminal.
-
-The same lines without structlog, which loads rich and costs megabytes that an agent does not have.
+A controller logs through structlog. An agent writes the same lines without structlog, which loads rich and
+costs megabytes that an agent does not have.
 """
 
 import logging

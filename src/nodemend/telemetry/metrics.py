@@ -1,4 +1,4 @@
-"""Every metric that Nodemend exports, on one registry per process, which the metrics server owns.
+"""Every metric that Nodemend exports, on one registry per process.
 
 Base units, `_total` on counters. No node name on a counter or a histogram; only on gauges of states that are
 special now. Such states (holds, contradicted evidence, hosts held off) are kept here in bounded memory, with

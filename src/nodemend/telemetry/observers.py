@@ -1,4 +1,4 @@
-"""Reports of a program's parts: an election, a reconcile loop, and the states for the readiness probe."""
+"""Reports elections and reconcile loops to log and metrics, and the missing states to the readiness probe."""
 
 import traceback
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Read and write the small files that agent and feeder share. Readers get a whole file or none."""
+"""Reads and writes the small files that agent and feeder share. Readers get a whole file or none."""
 
 import os
 

@@ -1,1 +1,1 @@
-"""Verify the cluster, the installation and the configuration."""
+"""Verifies the cluster, the installation and the configuration."""

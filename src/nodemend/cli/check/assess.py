@@ -1,8 +1,4 @@
-"""Evaluate the facts that `kubectl mend check` reads. Pure.
-
-In this order: the API server and the controllers, health checks, open remediations and what ended ones left
-behind, self-fencing, and the admission policies.
-"""
+"""Evaluates the facts that `kubectl mend check` reads, and groups its findings. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""The facts that `kubectl mend check` reads.
-
-Read the facts of `kubectl mend check`. Writes nothing.
-"""
+"""Reads the facts of `kubectl mend check`. Writes nothing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

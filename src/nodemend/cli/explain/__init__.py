@@ -1,1 +1,1 @@
-"""Explain why a node or a Machine is or is not remediated."""
+"""Explains why a node or a Machine is or is not remediated."""

@@ -1,6 +1,6 @@
-"""The facts of an explanation: live objects, and the same code that decides on them.
+"""Reads the facts of a node's explanation live, and computes the guard's facts from all nodes.
 
-The guard's facts for one node: every node is evaluated with the deciding code.
+The same code that decides in the controllers evaluates the facts. For the guard, it evaluates every node.
 """
 
 from collections.abc import Iterator, Mapping

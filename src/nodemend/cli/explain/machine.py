@@ -1,13 +1,12 @@
-"""Build the explanation of a Machine with the deciding code. Pure.
+"""Builds the explanation of a Machine with the deciding code. Pure.
 
-The questions between an unhealthy Machine and its replacement or repair, answered in order.
-
-The checker's records about a Machine whose node is not visible to the command. Pure.
+The questions between an unhealthy Machine and its replacement or repair are answered in order. The
+explanation of a node is followed by those of its watched Machines. If no check selects the node, it has no
+ManualRemediation, and exactly one of its Machines is watched, only that Machine is explained.
 
 A command reads one API server. The checker may read workload clusters and writes its results to the Machine
-and to its check. Commands can show only those results.
-
-The explanation of a node whose Machine has its own check: both answers, the relevant one first. Pure.
+and to its check. If the Machine's node is not visible to the command, the command can show only
+those results.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""The facts of a Machine's explanation: live objects, as the checker of Machines would read them.
+"""Reads Machines as the checker would read them, and evaluates one of them with the checker's own code.
 
-Evaluate one Machine with the checker's own code. Pure.
+The objects are read live. The evaluation is pure.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
-"""Build the explanation of a node from its facts, with the deciding code. Pure.
+"""Builds the explanation of a node from its facts, with the deciding code. Pure.
 
-The hold of an explanation, and the question at which it is shown.
-
-Evaluate one node with the checker's own code. Pure.
+The node is evaluated with the checker's own code. The explanation shows its hold at one of its questions.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,6 +1,7 @@
-"""The questions between an unhealthy node and its remediation, answered in order.
+"""Answers the questions between an unhealthy node and its remediation, in order.
 
-The questions between a node that must reset itself and its recovery, answered from the status.
+For a node that must reset itself, the questions until its recovery are answered from the status of its
+remediation.
 """
 
 from collections.abc import Iterator

@@ -1,11 +1,4 @@
-"""The view of `kubectl mend explain`.
-
-Health verdicts as text that completes "NODE ...".
-
-The remediator's next step as text.
-
-Text output of `kubectl mend explain`.
-"""
+"""The view of `kubectl mend explain` and its text, with verdicts and next steps as parts of sentences."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

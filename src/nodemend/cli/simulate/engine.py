@@ -1,10 +1,10 @@
-"""The simulation's engine: proceeds from event to event, not second by second.
+"""Runs a simulation from event to event, not second by second.
 
 At each time it first applies all events, then evaluates every affected target, and then asks the guard once
 per queue, again as long as it allows a remediation.
 
 A storm can leave thousands of nodes in hundreds of failure domains waiting for hours. If each queue asked
-every time, a simulation of them would take minutes. So only the queues ask whose answer can have changed.
+every time, a simulation of them would take minutes. So a queue asks only if its answer can have changed.
 """
 
 from collections import defaultdict

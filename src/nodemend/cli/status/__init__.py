@@ -1,1 +1,1 @@
-"""Show everything that is not simply healthy."""
+"""Shows everything that is not simply healthy."""

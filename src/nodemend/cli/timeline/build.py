@@ -1,10 +1,8 @@
 """Builds the timeline of a node from its events and the recorded state. Pure.
 
-Computes bars, which have a duration, from the times at which states begin. Pure.
-
-Durations of the phases of a remediation, for the last occurrence of each. Pure.
-
-Orders entries from several clocks, some of which have whole seconds only. Pure.
+The entries come from several clocks, some of which have whole seconds only, so an entry without a fraction
+comes after its causes in the same second. A bar begins when its state begins. The duration of a phase is that
+of its last occurrence.
 """
 
 from collections import defaultdict

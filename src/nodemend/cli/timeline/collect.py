@@ -1,12 +1,8 @@
-"""Meaning of each event for the timeline of a node: its lane and the states that begin. A table.
+"""Reads the facts of a timeline, and converts events to entries by a table of event reasons.
 
-The facts of a timeline: the current objects around a node, and their events.
-
-The view of `kubectl mend timeline`. Both text and picture are rendered from it alone.
-
-One entry of one source, before the entries of all sources are merged.
-
-Entries from events, as drafts. Pure.
+The facts are the current objects around a node, and their events. The table gives for each event its lane and
+the states that begin with it. A draft is one entry of one source, before those of all sources are merged.
+The conversion is pure. Both text and picture are rendered from the view alone.
 """
 
 from collections.abc import Iterable, Iterator

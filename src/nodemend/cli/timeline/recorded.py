@@ -1,8 +1,7 @@
-"""Entries from the current objects, as drafts. They are available longer than events. Pure.
+"""Converts the current objects and the history of deleted remediations to timeline entries. Pure.
 
-Deleted remediations, from the history in the status of checks and of the policy. Pure.
-
-Entries from the status of a remediation, as drafts. Pure.
+The entries are drafts. They are available longer than events. The history of deleted remediations is in the
+status of the checks and of the policy.
 """
 
 from collections.abc import Iterator

@@ -1,14 +1,8 @@
-"""The SVG shapes of a timeline picture, with styles for light and dark colour schemes.
+"""Draws a timeline as one self-contained SVG, with styles for light and dark colour schemes. Pure.
 
-Maps times to x coordinates. Long gaps without entries are shortened. Pure.
-
-Pins of the moments of one lane, labelled with their numbers in the list.
-
-Overlapping pins are merged. Pure.
-
-Upper half of the picture: one lane per actor, with its bars and pins. Pure.
-
-A timeline as one self-contained SVG: lanes above, the numbered moments with their sources below. Pure.
+The upper half has one lane per actor, with its bars and pins. Below are the numbered moments with their
+sources. A pin is labelled with the numbers of its moments in that list, and overlapping pins are merged. Long
+gaps without entries are shortened.
 """
 
 from bisect import bisect_right

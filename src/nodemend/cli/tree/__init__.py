@@ -1,1 +1,1 @@
-"""Show everything that concerns the remediation of one node, as a tree."""
+"""Shows everything that concerns the remediation of one node, as a tree."""

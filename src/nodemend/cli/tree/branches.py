@@ -1,14 +1,6 @@
-"""A remediation of the node: its phase, evidence and lock, and the workloads that it waits for. Pure.
+"""Builds the tree of everything that concerns the remediation of one node, and the next step. Pure.
 
-The node's agent: its last renewal, the watchdog, the peers and the marker. Pure.
-
-Checks that select the node or its Machine, from their status; and the node's order. Pure.
-
-The node's Machine and the host that controls its power. Pure.
-
-The Node: its Ready condition, its out-of-service taint, its kubelet's last renewal. Pure.
-
-The complete tree, and the next step. Pure.
+The state of a check is what the checker wrote in the status of the check or in the Machine's conditions.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""The view of `kubectl mend tree`.
-
-Text output of `kubectl mend tree`.
-"""
+"""The view of `kubectl mend tree` and its text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
-"""Finds Nodemend's leftovers in the cluster. Pure. The texts are in explanations.py.
+"""Reads the facts of `kubectl mend wind-down`, and finds Nodemend's leftovers in the cluster.
 
-The facts that `kubectl mend wind-down` reads.
-
-Read the facts of `kubectl mend wind-down`. Writes nothing.
+Reading writes nothing. The search for leftovers is pure. The texts are in view.py.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,10 +1,9 @@
-"""Remediation of a Machine that is requested by an annotation.
+"""Decides on the remediation of a Machine that is requested by an annotation.
 
 The writer of the annotation has judged the machine unhealthy, so the annotation replaces a check's
 conditions, and nothing else. It requests healing, not a reboot: a healthy node is not touched, and the
-annotation is removed.
-
-Checks by live reads that may contradict a request by annotation on a Machine.
+annotation is removed. Before a remediation starts or the annotation is removed, live reads may contradict
+the request.
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,6 @@
 """Reconciles one Machine at a time, and requests the remediation that its verdict needs.
 
-The work queue's keys of machine health checks.
-
-Writes a verdict to the conditions of a Machine, for its owner and for users.
-
-The actions for one Machine: start its remediation, or withdraw the request.
+The verdict is also written to the conditions of the Machine, for its owner and for users.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,4 @@
-"""The preflight checks before a write for a Machine: the same checks as before, by live reads.
-
-The writes for Machines: set conditions, create a remediation, delete a Machine, write a check's status.
-"""
+"""Repeats the checks for a Machine by live reads, and builds the write that follows if they agree."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Request of a MachineHealthCheck for one machine: to its owner, to a template's controller, or none."""
+"""Decides how an unhealthy Machine is remediated: by its owner, a template, deletion, or not at all."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, assert_never

@@ -1,16 +1,7 @@
-"""Inputs about one Machine from the caches: enough to requeue and to evaluate, never enough to act on.
+"""Reads the inputs about one Machine from caches: enough to requeue and to evaluate, never enough to act on.
 
-Live list of the Machines whose owners are requested to act, for the start of a leader term.
-
-Durations of the observed states of Machines.
-
-The caches that machine health checks use.
-
-Conflicting remediations of a Machine or of its node.
-
-Reports Machines whose annotation requests a remediation and is ignored, once per request.
-
-Converts Machines to guard targets and collects the guard's inputs for them.
+Only the Machines whose owners are requested to act are listed live, for the start of a leader term. An
+ignored annotation that requests a remediation is reported once per request and reason.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,14 +1,7 @@
-"""The connected workload clusters: opened when a check needs their nodes, and closed when none does.
+"""Connects to workload clusters while a check needs their nodes, and watches these nodes.
 
-The connection to the API server of one workload cluster, and its possible failures.
-
-The visibility of each cluster's nodes.
-
-Cluster API's kubeconfig Secrets, read one at a time by name, and never stored.
-
-Finds the Machines of the local cluster's Nodes.
-
-One workload cluster: connects by its kubeconfig, watches its Nodes, and reconnects after a failure.
+A connection that fails is opened again. Each of Cluster API's kubeconfig Secrets is read by its name, and
+never stored.
 """
 
 from collections import Counter
@@ -352,7 +345,7 @@ class Access:
 class WorkloadCluster:
     """The connection to a cluster. `changed` receives changes after the cache contains them.
 
-    Its owner runs it, and calls `look` every few seconds.
+    Its owner runs it, and calls `check_nodes` every few seconds.
     """
 
     def __init__(

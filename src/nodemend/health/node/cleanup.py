@@ -1,9 +1,10 @@
-"""Deletes remediations that a check created and no check owns any longer.
+"""Deletes remediations that a check created and no check owns any longer, and orders that are over.
 
-The check was deleted, no longer selects the node, or names other remedies. Remediations of a kind that no
-check names any longer are visible only to replicas that watched that kind before (health/remediation_index).
+The check was deleted, no longer selects the node, or names other remedies, or the Node was deleted with the
+Orphan policy. Remediations of a kind that no check names any longer are visible only to replicas that watched
+that kind before (health/remediation_index).
 
-The end of RemediationOrders: consumed when followed, deleted when expired or used.
+A RemediationOrder is consumed when it is followed, and deleted when it has expired or was used.
 """
 
 from dataclasses import dataclass

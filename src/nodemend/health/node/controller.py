@@ -1,9 +1,4 @@
-"""Reconciles NodeHealthCheck targets: evaluates one node at a time and does what the verdict requires.
-
-Work queue keys of the NodeHealthCheck controller.
-
-Creates and deletes recovery objects.
-"""
+"""Reconciles NodeHealthCheck targets: evaluates one node at a time and does what the verdict requires."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

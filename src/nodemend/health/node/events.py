@@ -1,7 +1,4 @@
-"""Log lines, metrics and events about verdicts and requests for Nodes.
-
-Events for changes between two lists of recovery reports.
-"""
+"""Log lines, metrics and events about verdicts, requests and recoveries of Nodes."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator

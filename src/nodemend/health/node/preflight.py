@@ -1,6 +1,6 @@
-"""Preflight: repeats the decision on live (uncached) reads before anything is created or deleted.
+"""Repeats the decision on live (uncached) reads before anything is created or deleted, and builds the write.
 
-Also the writes that follow it, and manual orders, which the cache finds and a live read verifies.
+A manual order is found in the cache, and then verified by a live read.
 """
 
 from collections.abc import Mapping

@@ -1,13 +1,4 @@
-"""Facts about one target from the caches: enough to wake and to judge, never enough to act.
-
-Fast health evaluation of many nodes under the same rules.
-
-Conflicting remediations of a node.
-
-Guard inputs of a node: cache freshness, busy nodes and the control plane.
-
-Guard targets for nodes under a NodeHealthCheck.
-"""
+"""Reads the inputs about one node from caches: enough to requeue and to evaluate, never enough to act on."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

@@ -1,10 +1,7 @@
-"""The state of every node under a check, and the notifications when it changes.
+"""Tracks the state, the recovery and the escalation step of every node under a check, and reports changes.
 
-Recoveries of one check: the entries of its status, and the next step of each.
-
-No state here is lost with a leader: pending recoveries are in the status.
-
-The escalation step that each target has reached. It outlives the remediation that was given up.
+Pending recoveries and escalation steps are in the check's status, so they are not lost with a leader. An
+escalation step outlives the remediation that was given up.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,13 +1,8 @@
-"""Serves CAPM3's remediations every few seconds.
+"""Serves CAPM3's remediations every few seconds: reads the facts live, and writes what the decision requires.
 
 There are few, and each waits for changes of other objects. So they are listed, not watched, and a cluster
-without that kind needs no special case.
-
-The write request of each step.
-
-The facts about one of CAPM3's remediations, read live.
-
-Events and logs of CAPM3's remediations. Their status has no field for a reason.
+without that kind needs no special case. Reasons are reported by events and logs: the status of CAPM3's
+remediations has no field for one.
 """
 
 from collections.abc import Callable

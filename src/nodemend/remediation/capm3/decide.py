@@ -1,12 +1,12 @@
-"""Execution of CAPM3's Metal3Remediation by one of Nodemend's with the same name: its delegate.
+"""Decides how one of Nodemend's remediations, the delegate, carries out CAPM3's Metal3Remediation.
 
-    AddFinalizer -> Ask -> status report, as the delegate progresses -> (deleted) -> Withdraw -> DropFinalizer
+    AddFinalizer -> CreateDelegate -> WriteCapm3Status, as the delegate progresses
+      -> (deleted) -> DeleteDelegate -> DropFinalizer
 
-CAPM3's kind has no fields for the evidence of a release, and no rules that bind its writers. So it holds the
-request, the delegate carries it out, and the result is reported in CAPM3's fields. While CAPM3 itself is
-active, or may be, nothing starts; if it becomes active later, the delegate is deleted.
-
-Reasons why Nodemend does not act on a CAPM3 remediation.
+The delegate is a Metal3Remediation of Nodemend's kind with the same name. CAPM3's kind has no fields for the
+evidence of a release, and no rules that bind its writers. So it holds the request, the delegate carries it
+out, and the result is reported in CAPM3's fields. While CAPM3 itself is active, or may be, nothing starts; if
+it becomes active later, the delegate is deleted.
 """
 
 from dataclasses import dataclass

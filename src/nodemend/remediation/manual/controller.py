@@ -1,13 +1,4 @@
-"""The driver of ManualRemediation.
-
-The age of an operator confirmation.
-
-All facts about one ManualRemediation, read live.
-
-The write request of each step.
-
-Log lines, metrics and events about steps and holds of ManualRemediations.
-"""
+"""Drives a ManualRemediation: reads all its facts live, writes each step, and reports steps and holds."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any

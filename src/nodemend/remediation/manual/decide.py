@@ -5,10 +5,6 @@ Every step is at most one write. After a crash between any two, `decide` continu
     AddFinalizer -> RecordEpoch -> RecordTarget -> TakeLock -> (hold until a confirmation is accepted)
       -> RecordEvidence -> Release -> (hold until pods and volumes are gone) -> MarkReleased
       -> RemoveTaint -> ForgetTaint -> (hold until Ready on a new boot) -> Close -> DropLock
-
-Steps of a ManualRemediation.
-
-Status of a ManualRemediation after each step.
 """
 
 from dataclasses import dataclass

@@ -1,12 +1,6 @@
-"""The driver of Metal3Remediation.
+"""Drives a Metal3Remediation: reads all its facts live, and writes each step.
 
-Writes of a release by Node deletion: delete the Node, restore its metadata on the new one.
-
-Writes that the API server refused, remembered while a retry would change nothing.
-
-All facts about one Metal3Remediation, read live.
-
-The write request of each step.
+A refused AskOwner, DeleteNode or Restore is remembered while a retry would change nothing.
 """
 
 from collections.abc import Sequence

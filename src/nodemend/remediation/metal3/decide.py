@@ -10,7 +10,7 @@ Every step is at most one write. After a crash between any two, `decide` continu
 A failed attempt ends in FailAttempt, and the next starts with StartNextAttempt. The table in `power_table`
 defines the move that the host's power needs; this module defines when it is due, and what must precede it.
 
-Release by deleting the Node: the steps before, while no Node exists, and after.
+If the release deletes the Node, these steps follow the evidence:
 
     RecordEvidence -> BackUp -> DeleteNode -> (hold until the pod garbage collector has deleted the pods, and
       volumes are detached) -> MarkReleased -> ForgetTaint -> ClearPowerOff -> (the kubelet registers)
@@ -19,8 +19,6 @@ Release by deleting the Node: the steps before, while no Node exists, and after.
 Evidence that becomes invalid is revoked on the Node, as for the taint: a deletion in flight then names an old
 version and gets a conflict. A deletion that has succeeded cannot be undone. The power-off request stays until
 the pods are gone, even if the evidence has become invalid by then.
-
-Ends of a Metal3Remediation that was deleted, has timed out or did not help.
 """
 
 from typing import Final

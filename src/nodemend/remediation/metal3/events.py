@@ -1,7 +1,4 @@
-"""Log lines, metrics and events about steps and holds of Metal3Remediations.
-
-Metrics of power cycles: switches, failures, phase durations, and hosts with a power-off request.
-"""
+"""Log lines, metrics and events about steps, holds and power cycles of Metal3Remediations."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple

@@ -1,10 +1,7 @@
-"""Finds the Machine, the Node and the host of a remediation. Every answer is a live read.
+"""Finds the Machine and the host of a remediation, and builds the request that replaces the Machine.
 
-A BareMetalHost as facts, and its identity facts.
-
-Hands a Machine that power cycles did not heal to its owner for replacement, by that project's contract.
-
-Reads a host's PowerOff events, which metal3 emits when it has accepted a power-off.
+Every answer is a live read. If power cycles did not heal a Machine, its owner replaces it, by the contract of
+the Machine's project. metal3 emits a PowerOff event of a host when it has accepted a power-off.
 """
 
 from collections.abc import Iterable

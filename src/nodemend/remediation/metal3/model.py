@@ -1,10 +1,7 @@
-"""Steps of a Metal3Remediation. Each is at most one write.
+"""Steps and facts of a Metal3Remediation, the end of its power-cycle attempts, and the backup of its Node.
 
-Backup of a Node that is deleted, and the parts of it that a new Node of the same name lacks.
-
-Inputs of the decisions about a Metal3Remediation.
-
-End of a power-cycle attempt, and the pause before the next one.
+Each step is at most one write. The backup is of a Node that is deleted; a new Node of the same name gets the
+parts that it lacks.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,12 +1,6 @@
-"""The driver of SelfRemediation.
+"""Drives a SelfRemediation: reads all its facts live, writes each step, and reports steps and holds.
 
-Live reads of agents' Leases, and since when each agent's reports have been observed.
-
-All facts about one SelfRemediation, read live.
-
-The write request of each step.
-
-Log lines, metrics and events about steps and holds of SelfRemediations.
+It also measures since when the reports of each agent have been observed.
 """
 
 from dataclasses import dataclass, field

@@ -1,12 +1,4 @@
-"""Fencing of a SelfRemediation: the marker, and then a new boot (E2) or enough time (E4) as evidence.
-
-Inputs of the decisions about a SelfRemediation.
-
-Steps of a SelfRemediation. Each is at most one write.
-
-Release of a SelfRemediation by its evidence, while the Node still names the boot that is over.
-
-State machine of one SelfRemediation: its next step, computed from live reads alone.
+"""State machine of one SelfRemediation: its next step, computed from live reads alone.
 
 Every step is at most one write. After a crash between any two, `decide` continues from the resulting state.
 
@@ -15,7 +7,9 @@ Every step is at most one write. After a crash between any two, `decide` continu
       -> Release -> (hold until pods and volumes are gone) -> MarkReleased
       -> RemoveTaint -> ForgetTaint -> RemoveMarker -> (hold until Ready on a new boot) -> Close -> DropLock
 
-The marker is removed last: while it is set, the boot gate of a node that comes back stays closed.
+The evidence is a new boot (E2), or enough time since the marker (E4). It allows the release while the Node
+still names the boot that is over. The marker is removed last: while it is set, the boot gate of a node that
+comes back stays closed.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,7 @@
 """Sweeps all agents periodically: proposes peers, and removes orphaned markers.
 
-All agents, read page by page, so that not all Leases of a large cluster are in memory together.
-
-During a sweep 1.4 KB are kept per agent, of the 5 KB of a Lease with 15 peers.
+Agents are read page by page, so that not all Leases of a large cluster are in memory together. During a sweep
+1.4 KB are kept per agent, of the 5 KB of a Lease with 15 peers.
 """
 
 from collections.abc import Callable, Iterable
