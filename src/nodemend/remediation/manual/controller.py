@@ -78,7 +78,11 @@ def _owns_confirmation_alone(fields: bytes) -> bool:
     return owned.keys() == {"f:spec"} and owned["f:spec"].keys() <= {".", "f:confirmation"}
 
 
-ManualInputs = Inputs[ManualFacts]
+@dataclass(frozen=True, slots=True)
+class ManualInputs(Inputs[ManualFacts]):
+    """Of one pass over a ManualRemediation."""
+
+
 ManualRecorder = StepRecorder[ManualRemediation, Step]
 ManualController = RemediationController[ManualRemediation, ManualInputs, Step]
 
