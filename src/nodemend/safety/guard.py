@@ -3,8 +3,9 @@
 The guard is an ordered list of checks; each has one reason to hold. It never undoes remediations that are in
 progress, and clean-up does not ask it.
 
-While a storm is active in a scope nothing starts there, nor during the cooldown after it. A storm that ended
-is not replayed: when the cooldown is over, every target is evaluated by its state at that time.
+Pure: time is an argument. While a storm is active in a scope nothing starts there, nor during the cooldown
+after it. A storm that ended is not replayed: when the cooldown is over, every target is evaluated by its
+state at that time.
 """
 
 from collections.abc import Callable, Iterator
