@@ -27,7 +27,7 @@ PARTS: Final = (
     "watch-faults 1000",
     "leader-election 10000 20",
     "determinism 1000",
-    "oracle",
+    "oracle --seeds 100",
     "simulate 2000",
     "simulate-checks 5000 1",
     "simulate-power 5000",
