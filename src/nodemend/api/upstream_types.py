@@ -14,6 +14,7 @@ import msgspec
 
 from nodemend.api import well_known
 from nodemend.api.meta import ConditionStatus, ObjectMeta, Wire
+from nodemend.api.resources import Resource
 
 
 class Consumer(Wire):
@@ -115,6 +116,12 @@ class ObjectReference(Wire):
     name: str
     namespace: str = ""
     uid: str = ""
+
+
+def reference_to(resource: Resource, name: str, namespace: str = "", uid: str = "") -> ObjectReference:
+    return ObjectReference(
+        api_version=resource.api_version, kind=resource.kind, name=name, namespace=namespace, uid=uid
+    )
 
 
 class EventSeries(Wire):

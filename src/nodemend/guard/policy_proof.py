@@ -30,7 +30,7 @@ from nodemend.api.resources import (
     SECRET,
     Resource,
 )
-from nodemend.api.upstream_types import ObjectReference
+from nodemend.api.upstream_types import reference_to
 from nodemend.api.well_known import AGENT_NAMESPACE
 from nodemend.guard.policies import (
     ALWAYS,
@@ -444,9 +444,7 @@ class AdmissionTelemetry:
         if problem is None:
             self._log.info("admission policy is in force again", policy=policy)
             return
-        regarding = ObjectReference(
-            api_version=ADMISSION_POLICY.api_version, kind=ADMISSION_POLICY.kind, name=policy
-        )
+        regarding = reference_to(ADMISSION_POLICY, policy)
         reported, note = POLICY_NOT_PROVEN, str(problem.explain())
         self._record(EventRecord(regarding, reported.type, reported.name, reported.action, note))
         if isinstance(problem, PolicyNotInForce):

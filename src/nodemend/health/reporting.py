@@ -7,7 +7,6 @@ from typing import ClassVar, Final
 
 from nodemend.api.meta import find_true
 from nodemend.api.node_health_check import NodeHealthCheckStatus
-from nodemend.api.resources import Resource
 from nodemend.api.upstream_types import ObjectReference
 from nodemend.guard import state
 from nodemend.guard.state import CheckCounts, LimitUsage, StormScopeKind, TargetState, TargetStatus
@@ -198,12 +197,6 @@ class EventSubject:
     check: str
     regarding: ObjectReference
     logged: Mapping[str, object]
-
-
-def reference_to(resource: Resource, name: str, namespace: str = "", uid: str = "") -> ObjectReference:
-    return ObjectReference(
-        api_version=resource.api_version, kind=resource.kind, name=name, namespace=namespace, uid=uid
-    )
 
 
 class HealthRecorder:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 from nodemend.api.evidence import Evidence
 from nodemend.api.meta import Condition, ObjectMeta, Wire, print_time
 from nodemend.api.resources import NODE, Resource
-from nodemend.api.upstream_types import Lease, Node, ObjectReference
+from nodemend.api.upstream_types import Lease, Node, reference_to
 from nodemend.guard.state import A_MOMENT
 from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
@@ -150,21 +150,19 @@ class Driver(ABC, Generic[R, G, S]):
 class RemediationController(Generic[R, G, S]):
     """Serves one leader term. `client` must refuse writes after the term ends. All kinds share one guard."""
 
-    def __init__(self, way: Driver[R, G, S], client: ApiClient, recorder: StepRecorder[R, S]) -> None:
-        self._way = way
-        self._reader = way.reader
-        self._switch = way.switch
+    def __init__(self, driver: Driver[R, G, S], client: ApiClient, recorder: StepRecorder[R, S]) -> None:
+        self._driver = driver
         self._client = client
         self._recorder = recorder
 
     async def reconcile(self, key: tuple[str, str]) -> Outcome:
         namespace, name = key
-        kind: type[R] = self._way.kind
-        match await self._reader.get(self._way.resource, name, kind, namespace):
+        kind: type[R] = self._driver.kind
+        match await self._driver.reader.get(self._driver.resource, name, kind, namespace):
             case Ok(remediation, server_time):
-                with self._switch.in_progress.reservation(remediation.metadata.uid):
-                    inputs = await self._way.gather(remediation, server_time)
-                    return await self._act(remediation, inputs, self._way.decide(inputs))
+                with self._driver.switch.in_progress.reservation(remediation.metadata.uid):
+                    inputs = await self._driver.gather(remediation, server_time)
+                    return await self._act(remediation, inputs, self._driver.decide(inputs))
             case Refused(reason=Reason.NOT_FOUND):
                 return Done()
             case failure:
@@ -176,19 +174,19 @@ class RemediationController(Generic[R, G, S]):
             self._recorder.held(remediation, step)
             if isinstance(step.reason, holds.LeadershipLost):
                 return Done()
-            if self._way.tells(remediation, step):
+            if self._driver.tells(remediation, step):
                 return RequeueAfter(self._again_in(step))
-        now = print_time(self._reader.runtime.wall())
-        request = self._way.request_for(inputs, step, now)
+        now = print_time(self._driver.reader.runtime.wall())
+        request = self._driver.request_for(inputs, step, now)
         if request is None:
             return Done()
-        deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
+        deadline = self._driver.reader.runtime.monotonic() + WRITE_WITHIN
         outcome = await self._client.write(request, Written, deadline=deadline)
         if isinstance(outcome, Ok):
-            self._way.wrote(inputs, step, outcome.value.metadata.resource_version)
+            self._driver.wrote(inputs, step, outcome.value.metadata.resource_version)
         if isinstance(outcome, Unknown) and not isinstance(step, Hold):
-            self._switch.in_progress.unanswered(remediation.metadata.uid)
-        self._switch.answered(remediation.metadata.uid, refused=isinstance(outcome, Refused | Unsent))
+            self._driver.switch.in_progress.unanswered(remediation.metadata.uid)
+        self._driver.switch.answered(remediation.metadata.uid, refused=isinstance(outcome, Refused | Unsent))
         return self._evaluate(remediation, step, outcome)
 
     def _claim(self, uid: str, inputs: G, step: S | Hold) -> S | Hold:
@@ -196,8 +194,8 @@ class RemediationController(Generic[R, G, S]):
 
         Nothing may be awaited between this and the write: a concurrent pass could claim the same start.
         """
-        begins = None if isinstance(step, Hold) else self._way.begins(inputs, step)
-        return step if begins is None else self._switch.claim(uid, begins) or step
+        begins = None if isinstance(step, Hold) else self._driver.begins(inputs, step)
+        return step if begins is None else self._driver.switch.claim(uid, begins) or step
 
     def _evaluate(self, remediation: R, step: S | Hold, outcome: WriteOutcome[Written]) -> Outcome:
         match outcome:
@@ -209,7 +207,7 @@ class RemediationController(Generic[R, G, S]):
             case Refused(reason=Reason.CONFLICT | Reason.ALREADY_EXISTS | Reason.NOT_FOUND):
                 # The object changed, so the decision is out of date. Never retry it: read everything again.
                 return AT_ONCE
-            case Refused() if self._way.refused(remediation, step, outcome):
+            case Refused() if self._driver.refused(remediation, step, outcome):
                 return AT_ONCE
             case Unknown(why) | Undecodable(why) | Unsent(why) | Refused(message=why):
                 return Retry(why)
@@ -226,7 +224,7 @@ class RemediationController(Generic[R, G, S]):
             case guard_holds.RecentApiErrors(passed, needed) | guard_holds.NotReadyBriefly(passed, needed):
                 return _when_over(needed - passed)
             case _:
-                special = self._way.again_in(hold)
+                special = self._driver.again_in(hold)
                 return RECHECK_INTERVAL if special is None else special
 
 
@@ -391,18 +389,10 @@ class RemediationRecorder(ABC, Generic[R, S]):
 
 
 def _event_record(subject: RemediationSubject, reported: EventText) -> EventRecord:
-    metadata, resource = subject.metadata, subject.resource
+    metadata = subject.metadata
     return EventRecord(
-        regarding=ObjectReference(
-            api_version=NODE.api_version, kind=NODE.kind, name=subject.node, uid=subject.node_uid
-        ),
-        related=ObjectReference(
-            api_version=resource.api_version,
-            kind=resource.kind,
-            name=metadata.name,
-            namespace=metadata.namespace,
-            uid=metadata.uid,
-        ),
+        regarding=reference_to(NODE, subject.node, uid=subject.node_uid),
+        related=reference_to(subject.resource, metadata.name, metadata.namespace, metadata.uid),
         type=reported.reason.type,
         reason=reported.reason.name,
         action=reported.reason.action,

@@ -3,7 +3,7 @@
 from typing import Final, assert_never
 
 from nodemend.api import well_known
-from nodemend.api.upstream_types import ObjectReference
+from nodemend.api.upstream_types import ObjectReference, reference_to
 from nodemend.guard.state import TargetState, TargetStatus
 from nodemend.health.machine.annotation import Clear
 from nodemend.health.machine.request import (
@@ -23,7 +23,7 @@ from nodemend.health.machine.workload_clusters import (
     NodesNotVisible,
     NodeVisibility,
 )
-from nodemend.health.reporting import EventReasons, EventSubject, HealthRecorder, reference_to
+from nodemend.health.reporting import EventReasons, EventSubject, HealthRecorder
 from nodemend.records.machine import MachineCheckRecord, MachineRecord
 from nodemend.records.remediation import RemediationRecord
 from nodemend.rules.request import Create, DeleteRemediation

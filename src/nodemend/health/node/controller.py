@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from nodemend.api.node_health_check import HowEnded, Recovery
-from nodemend.api.upstream_types import ObjectReference
+from nodemend.api.upstream_types import ObjectReference, reference_to
 from nodemend.guard.evaluator import Clocks, GuardEvaluator, storm_before
 from nodemend.guard.state import (
     A_MOMENT,
@@ -32,7 +32,7 @@ from nodemend.health.node.tracker import (
     NodeTracker,
 )
 from nodemend.health.remediation_index import AHEAD
-from nodemend.health.reporting import REPORT_AT_MOST_EVERY, reference_to
+from nodemend.health.reporting import REPORT_AT_MOST_EVERY
 from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
 from nodemend.records.live_reads import LiveReader

@@ -14,11 +14,11 @@ from nodemend.api.node_health_check import (
     RecoveryReport,
 )
 from nodemend.api.resources import NODE, NODE_HEALTH_CHECK
-from nodemend.api.upstream_types import ObjectReference
+from nodemend.api.upstream_types import ObjectReference, reference_to
 from nodemend.guard.state import CheckCounts, TargetState, TargetStatus
 from nodemend.health.node.preflight import ApprovedOrder
 from nodemend.health.node.targets import NodeTarget
-from nodemend.health.reporting import CheckMetrics, EventReasons, EventSubject, HealthRecorder, reference_to
+from nodemend.health.reporting import CheckMetrics, EventReasons, EventSubject, HealthRecorder
 from nodemend.kube.events import EventRecord
 from nodemend.records.remediation import RemediationRecord
 from nodemend.rules.request import Create, DeleteRemediation, Escalate, Order

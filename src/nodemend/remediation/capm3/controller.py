@@ -14,7 +14,7 @@ from nodemend.api import well_known
 from nodemend.api.meta import print_time
 from nodemend.api.metal3_remediation import Capm3Remediation, Capm3Strategy, Metal3Remediation
 from nodemend.api.resources import CAPM3_REMEDIATION, LEASE, METAL3_REMEDIATION
-from nodemend.api.upstream_types import Lease, ObjectReference
+from nodemend.api.upstream_types import Lease, reference_to
 from nodemend.kube.client import ApiClient, list_all
 from nodemend.kube.events import EventRecord
 from nodemend.kube.outcome import Acknowledged, Ok, ReadFailure, Reason, Refused
@@ -170,16 +170,10 @@ class Capm3RemediationRecorder:
         self._unserved = why
 
     def _tell(self, theirs: Capm3Remediation, reason: EventReason, note: str) -> None:
-        metadata, resource = theirs.metadata, CAPM3_REMEDIATION
+        metadata = theirs.metadata
         self._record(
             EventRecord(
-                regarding=ObjectReference(
-                    api_version=resource.api_version,
-                    kind=resource.kind,
-                    name=metadata.name,
-                    namespace=metadata.namespace,
-                    uid=metadata.uid,
-                ),
+                regarding=reference_to(CAPM3_REMEDIATION, metadata.name, metadata.namespace, metadata.uid),
                 type=reason.type,
                 reason=reason.name,
                 action=reason.action,

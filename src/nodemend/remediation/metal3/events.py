@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from nodemend.api import well_known
 from nodemend.api.metal3_remediation import Metal3Remediation, Metal3RemediationPhase
 from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION
-from nodemend.api.upstream_types import BareMetalHost, ObjectReference
+from nodemend.api.upstream_types import BareMetalHost, reference_to
 from nodemend.kube.events import EventRecord
 from nodemend.kube.ports import Runtime
 from nodemend.remediation.metal3 import model as power
@@ -164,13 +164,7 @@ class PowerCycleRecorder(RemediationRecorder[Metal3Remediation, power.Step]):
         self._log.warning("hold left behind", host=metadata.name, namespace=metadata.namespace, note=said)
         self._record(
             EventRecord(
-                regarding=ObjectReference(
-                    api_version=BARE_METAL_HOST.api_version,
-                    kind=BARE_METAL_HOST.kind,
-                    name=metadata.name,
-                    namespace=metadata.namespace,
-                    uid=metadata.uid,
-                ),
+                regarding=reference_to(BARE_METAL_HOST, metadata.name, metadata.namespace, metadata.uid),
                 related=None,
                 type=event_reasons.POWER_OFF_REQUEST_LEFT_BEHIND.type,
                 reason=event_reasons.POWER_OFF_REQUEST_LEFT_BEHIND.name,
