@@ -110,9 +110,9 @@ controlplane *args:
 cluster-api *args:
     {{python}} -m cluster_api up {{args}}
 
-# One part at a time against the real control plane, three files in parallel: they wait more than they compute.
+# One part at a time against the real control plane, four files in parallel: they wait more than they compute.
 integration *args:
-    .venv/bin/pytest -q -n 3 --dist loadfile tests/integration {{args}}
+    .venv/bin/pytest -q -n 4 --dist loadfile --no-loadscope-reorder tests/integration {{args}}
 
 # (The differential stays with the newest, which is the one that the simulated server models.)
 # Integration tests and watch faults on every supported Kubernetes, with streaming lists and without.

@@ -138,7 +138,7 @@ def is_refused(api: Api, name: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("name", ["capi-0", "ocp-0"])
+@pytest.mark.parametrize("name", ["capi-0", pytest.param("ocp-0", marks=pytest.mark.nightly)])
 def test_the_request_is_handled_and_cleared_when_the_node_is_healthy(stage: Stage, name: str) -> None:
     played.show(stage.plane.api, name, "Unknown")
     ask(stage.plane.client(ASKER), name)

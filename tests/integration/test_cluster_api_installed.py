@@ -182,6 +182,7 @@ def test_cluster_api_takes_over_unclaimed_checks_and_returns_later_claimed_ones(
         story.wait_for_counts(f"{NEW}/a", 4, 1)
 
 
+@pytest.mark.nightly
 def test_where_only_openshift_has_machines_our_check_is_about_these_until_cluster_api_comes() -> None:
     with a_cluster("openshift") as story:
         api = story.plane.api

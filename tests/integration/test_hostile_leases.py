@@ -24,7 +24,7 @@ from tests.e2e.agent_nodes.agent_node import LEASES, AgentNode
 from tests.e2e.refusals.agent_cluster import pods_token
 from tests.unit.agent.certificates import Authority
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.nightly]
 
 HONEST = ("n1", "n2", "n3", "n4")
 OUTAGE = 50.0

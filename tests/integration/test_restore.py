@@ -118,7 +118,11 @@ class Leader:
         return await gate.send(as_confirmed(write), self._here.soon(5.0))
 
 
-@pytest.mark.parametrize("way", list(Way), ids=lambda way: way.name.lower())
+@pytest.mark.parametrize(
+    "way",
+    [Way.SNAPSHOT, *(pytest.param(one, marks=pytest.mark.nightly) for one in (Way.COPIED, Way.BUMPED))],
+    ids=lambda way: way.name.lower(),
+)
 def test_no_promise_and_no_term_from_before_a_restore_counts(
     start_control_plane: StartControlPlane, way: Way
 ) -> None:

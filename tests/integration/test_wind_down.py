@@ -192,6 +192,7 @@ def test_without_leftovers_the_uninstall_continues_and_removes_its_hook(release:
     assert "It is PAUSED (winding down)" in notes
 
 
+@pytest.mark.nightly
 def test_a_missing_remediator_is_reported_at_once_and_the_uninstall_stops(release: Release) -> None:
     release.begin_remediation("edge-3")
     release.remediator.kill()
