@@ -242,8 +242,8 @@ power-mutants *args:
 # Every story of failing hosts and their managers, `rounds` of them; then the remediator dies at every
 # `every`-th of its writes, and two replicas take turns. In none does a machine write after its release.
 # [power-e2e] Power cycles on the real control plane, with real BMCs in front of real processes.
-power-e2e rounds="80" every="1": controlplane-build
-    {{python}} -m tests.e2e.power --rounds {{rounds}} --every {{every}}
+power-e2e rounds="80" every="1" *args: controlplane-build
+    {{python}} -m tests.e2e.power --rounds {{rounds}} --every {{every}} {{args}}
 
 # [lifecycle] Upgraded, downgraded, wound down, torn out and installed again, with a power cycle at every phase.
 lifecycle *args: controlplane-build
