@@ -1,33 +1,48 @@
 """`python -m changed_tests [--since REF]`: the fast tests of the files that differ from a commit (HEAD).
 
-A module's tests are the files named after it in its mirrored folder; without one, the whole folder.
+A module's tests are the files named after it in its mirrored folder; without one, those that import it, or
+that import a module through which it is used; without these, the whole folder.
 """
 
 import argparse
+import functools
 import itertools
+import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from structure.modules import read_tree
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 _MIRRORED: Final = {"src/nodemend": "tests/unit", "simulation": "tests/unit/simulation"}
+_IMPORTED: Final = re.compile(r"^(?:from|import) (nodemend[.\w]+)", re.MULTILINE)
 _SLOW_KINDS: Final = ("integration", "e2e", "campaigns", "models", "simulation")
 
 
 def tests_of(
-    changed: Iterable[str], exists: Callable[[str], bool], named: Callable[[str, str], list[str]]
+    changed: Iterable[str],
+    exists: Callable[[str], bool],
+    named: Callable[[str, str], list[str]],
+    using: Callable[[str], list[str]],
 ) -> list[str]:
-    """Paths for pytest, none inside another; `named(folder, stem)` lists a module's tests in a folder."""
-    found = {path for file in changed for path in _tests_of_file(file, exists, named)}
+    """Paths for pytest, none inside another.
+
+    `named(folder, stem)` lists a module's tests in a folder, `using(module)` the tests that import it.
+    """
+    found = {path for file in changed for path in _tests_of_file(file, exists, named, using)}
     return sorted(
         path for path in found if not any(str(above) in found for above in PurePosixPath(path).parents)
     )
 
 
 def _tests_of_file(
-    file: str, exists: Callable[[str], bool], named: Callable[[str, str], list[str]]
+    file: str,
+    exists: Callable[[str], bool],
+    named: Callable[[str, str], list[str]],
+    using: Callable[[str], list[str]],
 ) -> Iterator[str]:
     path = PurePosixPath(file)
     if path.parts[0] == "tests" and len(path.parts) > 1:
@@ -36,11 +51,15 @@ def _tests_of_file(
     for source, tests in _MIRRORED.items():
         if path.suffix == ".py" and path.is_relative_to(source):
             folder = PurePosixPath(tests) / path.relative_to(source).parent
-            yield from named(str(folder), path.stem) or _nearest(folder, exists)
+            module = (
+                ".".join(path.relative_to("src").with_suffix("").parts) if source == "src/nodemend" else ""
+            )
+            yield from named(str(folder), path.stem) or using(module) or _nearest(folder, exists)
 
 
 def _of_test_file(path: PurePosixPath, exists: Callable[[str], bool]) -> Iterator[str]:
-    """A test itself; for a helper, its folder; for a golden file, the folder above "golden".
+    """A test itself; for a helper, its folder; for a golden file, the test of its name above
+    "golden", or else that folder.
 
     Slow kinds have their own recipes.
     """
@@ -52,8 +71,9 @@ def _of_test_file(path: PurePosixPath, exists: Callable[[str], bool]) -> Iterato
     elif path.parts[1] == "scenarios":
         yield "tests/scenarios"
     else:
-        above_golden = itertools.takewhile(lambda part: part != "golden", path.parent.parts)
-        yield str(PurePosixPath(*above_golden))
+        above_golden = PurePosixPath(*itertools.takewhile(lambda part: part != "golden", path.parent.parts))
+        same_name = above_golden / f"test_{path.stem}.py"
+        yield str(same_name if "golden" in path.parts and exists(str(same_name)) else above_golden)
 
 
 def _nearest(folder: PurePosixPath, exists: Callable[[str], bool]) -> Iterator[str]:
@@ -82,10 +102,46 @@ def _named(folder: str, stem: str) -> list[str]:
     ]
 
 
+def nearest_users(
+    module: str, imports: Mapping[str, Collection[str]], importers: Callable[[str], Collection[str]]
+) -> list[str]:
+    """The test files that import a module, or a module that imports it, and so on: the first that there are.
+
+    `imports` has the modules that each test file imports.
+    """
+    seen, level = {module}, {module}
+    while level:
+        if users := sorted(file for file, modules in imports.items() if not level.isdisjoint(modules)):
+            return users
+        level = {one for known in level for one in importers(known)} - seen
+        seen |= level
+    return []
+
+
+@functools.cache
+def _importers() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for one in read_tree(ROOT / "src/nodemend").imports:
+        found.setdefault(one.imported, set()).add(one.importer)
+    return found
+
+
+@functools.cache
+def _imports_of_tests() -> dict[str, list[str]]:
+    tests = (ROOT / "tests/unit").rglob("test_*.py")
+    return {str(file.relative_to(ROOT)): _IMPORTED.findall(file.read_text()) for file in tests}
+
+
+def _using(module: str) -> list[str]:
+    return nearest_users(module, _imports_of_tests(), lambda one: _importers().get(one, ()))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--since", default="HEAD", help="a commit (HEAD)")
-    chosen = tests_of(_changed(parser.parse_args().since), lambda path: (ROOT / path).exists(), _named)
+    chosen = tests_of(
+        _changed(parser.parse_args().since), lambda path: (ROOT / path).exists(), _named, _using
+    )
     if not chosen:
         print("no test belongs to what changed")
         return 0
