@@ -5,20 +5,20 @@ that import a module through which it is used; without these, the whole folder.
 """
 
 import argparse
+import ast
 import functools
 import itertools
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from structure.modules import read_tree
+from structure.modules import SourceTree, module_name, modules_imported, read_tree
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 _MIRRORED: Final = {"src/nodemend": "tests/unit", "simulation": "tests/unit/simulation"}
-_IMPORTED: Final = re.compile(r"^(?:from|import) (nodemend[.\w]+)", re.MULTILINE)
+_PRODUCT: Final = ROOT / "src/nodemend"
 _SLOW_KINDS: Final = ("integration", "e2e", "campaigns", "models", "simulation")
 
 
@@ -30,7 +30,7 @@ def tests_of(
 ) -> list[str]:
     """Paths for pytest, none inside another.
 
-    `named(folder, stem)` lists a module's tests in a folder, `using(module)` the tests that import it.
+    `named(folder, stem)` lists a module's tests in a folder, `using(file)` the tests that import it.
     """
     found = {path for file in changed for path in _tests_of_file(file, exists, named, using)}
     return sorted(
@@ -51,10 +51,7 @@ def _tests_of_file(
     for source, tests in _MIRRORED.items():
         if path.suffix == ".py" and path.is_relative_to(source):
             folder = PurePosixPath(tests) / path.relative_to(source).parent
-            module = (
-                ".".join(path.relative_to("src").with_suffix("").parts) if source == "src/nodemend" else ""
-            )
-            yield from named(str(folder), path.stem) or using(module) or _nearest(folder, exists)
+            yield from named(str(folder), path.stem) or using(file) or _nearest(folder, exists)
 
 
 def _of_test_file(path: PurePosixPath, exists: Callable[[str], bool]) -> Iterator[str]:
@@ -119,21 +116,27 @@ def nearest_users(
 
 
 @functools.cache
-def _importers() -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for one in read_tree(ROOT / "src/nodemend").imports:
-        found.setdefault(one.imported, set()).add(one.importer)
-    return found
+def _product() -> SourceTree:
+    return read_tree(_PRODUCT)
 
 
 @functools.cache
-def _imports_of_tests() -> dict[str, list[str]]:
-    tests = (ROOT / "tests/unit").rglob("test_*.py")
-    return {str(file.relative_to(ROOT)): _IMPORTED.findall(file.read_text()) for file in tests}
+def _imports_of_tests() -> dict[str, frozenset[str]]:
+    known = frozenset(_product().lines)
+    return {
+        str(file.relative_to(ROOT)): frozenset(modules_imported(ast.parse(file.read_text()), known))
+        for file in (ROOT / "tests/unit").rglob("test_*.py")
+    }
 
 
-def _using(module: str) -> list[str]:
-    return nearest_users(module, _imports_of_tests(), lambda one: _importers().get(one, ()))
+def _using(file: str) -> list[str]:
+    if not (ROOT / file).is_relative_to(_PRODUCT):
+        return []
+
+    def importers(module: str) -> set[str]:
+        return {one.importer for one in _product().imports if one.imported == module}
+
+    return nearest_users(module_name(_PRODUCT, ROOT / file), _imports_of_tests(), importers)
 
 
 def main() -> int:

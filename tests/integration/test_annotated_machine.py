@@ -28,6 +28,7 @@ from nodemend.api.resources import (
 )
 from nodemend.api.well_known import EXTERNAL_REMEDIATION, HOST_OF_MACHINE, SYSTEM_NAMESPACE
 from tests.integration import machine_objects as played
+from tests.integration.nightly import first_in_ci
 
 pytestmark = pytest.mark.real
 
@@ -138,7 +139,7 @@ def is_refused(api: Api, name: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("name", ["capi-0", pytest.param("ocp-0", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("name", first_in_ci(["capi-0", "ocp-0"]))
 def test_the_request_is_handled_and_cleared_when_the_node_is_healthy(stage: Stage, name: str) -> None:
     played.show(stage.plane.api, name, "Unknown")
     ask(stage.plane.client(ASKER), name)

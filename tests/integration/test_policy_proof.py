@@ -18,10 +18,12 @@ from installed.programs import mend, start
 from nodemend.guard.shipped_policies import SHIPPED
 from tests.e2e.refusals.installed_cluster import REMEDIATIONS, remediation
 from tests.integration.api_refusals import refusal
+from tests.integration.nightly import first_in_ci
 
 POLICIES: Final = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 BINDINGS: Final = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
 CLUSTER: Final = "/apis/nodemend.io/v1alpha1/remediationpolicies/cluster"
+
 pytest_plugins = ["controlplane.fixtures"]
 
 ALONE: Final = Settings(controller_manager=False, scheduler=False)
@@ -204,14 +206,7 @@ def test_any_change_to_a_policy_is_detected_by_check(start_control_plane: StartC
 
 @pytest.mark.real
 @pytest.mark.attack("S6")
-@pytest.mark.parametrize(
-    "harm",
-    [
-        "plugin off",
-        pytest.param("binding narrowed", marks=pytest.mark.nightly),
-        pytest.param("conditions added", marks=pytest.mark.nightly),
-    ],
-)
+@pytest.mark.parametrize("harm", first_in_ci(PLAYED_OUT))
 def test_without_a_policy_nothing_is_released_and_that_is_reported(
     start_control_plane: StartControlPlane, harm: str
 ) -> None:

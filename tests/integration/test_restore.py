@@ -35,6 +35,7 @@ from nodemend.records.agent_lease import AgentLeaseResult, ask_lease, place_leas
 from nodemend.safety.time_proof import contact_of
 from simulation.cluster.replicas import Silent
 from tests.integration.connected_client import Connected, connected
+from tests.integration.nightly import first_in_ci
 
 pytest_plugins = ["controlplane.fixtures"]
 pytestmark = [pytest.mark.real, pytest.mark.attack("K1")]
@@ -118,11 +119,7 @@ class Leader:
         return await gate.send(as_confirmed(write), self._here.soon(5.0))
 
 
-@pytest.mark.parametrize(
-    "way",
-    [Way.SNAPSHOT, *(pytest.param(one, marks=pytest.mark.nightly) for one in (Way.COPIED, Way.BUMPED))],
-    ids=lambda way: way.name.lower(),
-)
+@pytest.mark.parametrize("way", first_in_ci(Way), ids=lambda way: way.name.lower())
 def test_no_promise_and_no_term_from_before_a_restore_counts(
     start_control_plane: StartControlPlane, way: Way
 ) -> None:

@@ -47,7 +47,8 @@ def _chosen(*changed: str) -> list[str]:
             if file.startswith((f"{folder}/test_{stem}.", f"{folder}/test_{stem}_")) and file.endswith(".py")
         )
 
-    def using(module: str) -> list[str]:
+    def using(file: str) -> list[str]:
+        module = file.removeprefix("src/").removesuffix(".py").replace("/", ".")
         return nearest_users(module, IMPORTS, lambda one: IMPORTERS.get(one, ()))
 
     return chosen_tests(changed, FILES.__contains__, named, using)

@@ -25,12 +25,12 @@ class SourceTree:
 
 def read_tree(root: Path) -> SourceTree:
     """Read the package in the folder `root`."""
-    files = {_name(root, file): file for file in sorted(root.rglob("*.py"))}
+    files = {module_name(root, file): file for file in sorted(root.rglob("*.py"))}
     texts = {name: file.read_text() for name, file in files.items()}
     imports = {
         Import(name, imported)
         for name, text in texts.items()
-        for imported in _imported(ast.parse(text), frozenset(files))
+        for imported in modules_imported(ast.parse(text), frozenset(files))
         if imported != name
     }
     return SourceTree(
@@ -40,12 +40,14 @@ def read_tree(root: Path) -> SourceTree:
     )
 
 
-def _name(root: Path, file: Path) -> str:
+def module_name(root: Path, file: Path) -> str:
+    """The dotted name of a file in the package in the folder `root`."""
     parts = (root.name, *file.relative_to(root).with_suffix("").parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _imported(tree: ast.Module, known: frozenset[str]) -> Iterator[str]:
+def modules_imported(tree: ast.Module, known: frozenset[str]) -> Iterator[str]:
+    """The `known` modules that it imports, with duplicates."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
