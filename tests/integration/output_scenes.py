@@ -185,7 +185,8 @@ def contradicted(stage: Stage) -> None:
         "that is told",
         lambda: "confirmed to be down, is alive" in stage.remediation("rack-1").get("message", ""),
     )
-    stage.wait_until(lambda: "NodeContradictedEvidence" in stage.events("rack-1"))
+    written = {"OutOfServiceTaintRemoved", "NodeContradictedEvidence"}
+    stage.wait_until(lambda: written <= stage.events("rack-1"))
     stage.wait_for_count(1)
 
 

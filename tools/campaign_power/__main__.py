@@ -11,6 +11,7 @@ import argparse
 import sys
 import tempfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -59,12 +60,17 @@ def _play(hunt: Hunt, mutants: list[Mutant], options: argparse.Namespace) -> dic
         for campaign in sorted({name for one in left for name in one.campaigns}):
             hunt.poll(campaign, number, known=known)
             print(f"looked at the seeds of {campaign} for round {number + 1}", flush=True)
-        for mutant in sorted(left, key=lambda one: sum(len(hunt.seeds(one, name)) for name in one.campaigns)):
+        left.sort(key=lambda one: sum(len(hunt.seeds(one, name)) for name in one.campaigns))
+
+        def play_round(mutant: Mutant, number: int = number) -> None:
             known = options.known or (options.enough and _enough(mutants, results))
             found = hunt.play_round(mutant, number, known=known)
             results[mutant.name] += found
             if any(one.caught for one in found):
                 print(_line(mutant, found), flush=True)
+
+        with ThreadPoolExecutor(options.workers) as pool:
+            list(pool.map(play_round, left))  # Raises what a worker raised.
         print(f"after round {number + 1} of {len(ROUNDS)}: {_caught(mutants, results)[0]} caught", flush=True)
     for mutant in mutants:
         if not any(result.caught for result in results[mutant.name]):

@@ -1,13 +1,16 @@
 """Runs the campaigns that could notice a mutant, until one does."""
 
+import compileall
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Final
 
 from campaign_power.mutants import ROOT, CampaignName, Mutant, applied, read_mutants
@@ -56,24 +59,27 @@ def looked_at(one: Round, size: int) -> int:
 
 
 class Hunt:
-    """Plays in two copies of the project: one in which mutants are applied, and one without changes.
+    """Plays in copies of the project: one without changes, and for each worker one to apply mutants in.
 
-    `mutants` is the whole list: the seeds that can be changed are determined once for all of them.
+    Each worker plays another mutant, since most rounds have too few seeds for two processes. The methods may
+    be called by as many threads. `mutants` is the whole list: the seeds that can be changed are determined
+    once for all of them.
     """
 
     def __init__(self, state: Path, mutants: Path, folder: Path, *, workers: int, scale: float) -> None:
         self._results = Results(state / "results.jsonl", Result)
         self._looked_at = Results(state / "seeds.jsonl", LookedAt)
         self._workers = workers
-        self._campaigns = campaigns(workers)
+        self._campaigns = campaigns(1)
         self._sizes = {name: max(1, round(one.seeds * scale)) for name, one in self._campaigns.items()}
         self._digests: dict[CampaignName, str] = {}
         self._relevant: dict[CampaignName, dict[str, list[int]]] = {}
         self._list = mutants
-        self._broken, self._sound = folder / "broken", folder / "sound"
-        for tree in (self._broken, self._sound):
-            # Also the unchanged one, since a developer may edit the project meanwhile.
-            shutil.copytree(ROOT, tree, ignore=_LEFT_OUT)
+        # The unchanged one is a copy, too, since a developer may edit the project meanwhile.
+        self._sound = _copied(folder / "sound")
+        self._broken = SimpleQueue[Path]()
+        for number in range(workers):
+            self._broken.put(_copied(folder / f"broken{number}"))
 
     def poll(self, name: CampaignName, number: int, *, known: bool = False) -> None:
         """Determine which seeds of a round each mutant can change. With `known` nothing is played."""
@@ -117,13 +123,22 @@ class Hunt:
         result = self._results.find(key)
         if result is None and not known:
             began = time.monotonic()
-            with applied(mutant, self._broken):
-                outcome = play(self._campaigns[name], self._broken, seeds)
+            with self._mutated(mutant) as tree:
+                outcome = play(self._campaigns[name], tree, seeds)
             seed, why, caught = self._evaluate(name, outcome)
             took = round(time.monotonic() - began, 1)
             result = Result(key, mutant.name, name, len(seeds), caught, seed, why, took)
             self._results.keep(result)
         return result
+
+    @contextmanager
+    def _mutated(self, mutant: Mutant) -> Iterator[Path]:
+        tree = self._broken.get()
+        try:
+            with applied(mutant, tree):
+                yield tree
+        finally:
+            self._broken.put(tree)
 
     def _digest(self, name: CampaignName) -> str:
         if name not in self._digests:
@@ -147,11 +162,11 @@ class Hunt:
         """The first of its tests that fails with it; empty if none does."""
         if not mutant.tests:
             return ""
-        with applied(mutant, self._broken):
+        with self._mutated(mutant) as tree:
             done = subprocess.run(
                 [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutant.tests],
-                cwd=self._broken,
-                env=environment(self._broken),
+                cwd=tree,
+                env=environment(tree),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
@@ -160,3 +175,10 @@ class Hunt:
             )
         failed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("FAILED ")]
         return failed[0] if done.returncode == 1 and failed else ""
+
+
+def _copied(tree: Path) -> Path:
+    """Compiled, since every play imports all of it again."""
+    shutil.copytree(ROOT, tree, ignore=_LEFT_OUT)
+    compileall.compile_dir(tree, quiet=1)
+    return tree
