@@ -139,9 +139,9 @@ def relevant_seeds(
 
 
 def modules_of(campaign: Campaign, tree: Path) -> list[Path]:
-    """The modules of tests that it imports."""
+    """The modules of tests that its program imports."""
     importing = (
-        f"import sys, {campaign.module}\n"
+        f"import sys, {campaign.module}.__main__\n"
         "print(*(one.__file__ for one in sys.modules.values() if getattr(one, '__file__', None)), sep='\\n')"
     )
     done = subprocess.run(

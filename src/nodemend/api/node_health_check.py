@@ -257,7 +257,12 @@ class TargetReport(Wire):
 
     name: Annotated[str, about("The node.", max_length=253)]
     verdict: Annotated[
-        str, about("Suspect, Unhealthy, Held, Remediating, Unjudged or Deleted.", max_length=63)
+        str,
+        about(
+            "Suspect, Unhealthy, Held, Remediating, Unjudged or Deleted; Healthy only until the remediation "
+            "that has just ended is forgotten.",
+            max_length=63,
+        ),
     ]
     message: Annotated[str, about("The reason, and the next step.", max_length=1024)] = ""
     remedy: Annotated[

@@ -24,7 +24,7 @@ from nodemend.cli.listing import (
     unserved,
 )
 from nodemend.cli.text import align, first_sentence, spell_seconds
-from nodemend.guard.state import CONDITION, NOTHING_LEFT
+from nodemend.guard.state import CONDITION, NOTHING_LEFT, TargetState
 from nodemend.records.live_reads import active_pause, policy_facts
 from nodemend.rules.request import DRY_RUN_COULD_NOT, DRY_RUN_WOULD
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
@@ -343,7 +343,8 @@ def _nodes(
 ) -> tuple[NodeRow, ...]:
     """Build the rows.
 
-    A node with an open remediation gets its row from that, which has more details than the report.
+    A node with an open remediation gets its row from that, which has more details than the report. A node
+    that is reported as healthy, because its remediation has only just ended, gets none.
     """
     rows = [_remediating(found, now) for found in remediations if is_open(found)]
     known = {row.node for row in rows}
@@ -357,7 +358,7 @@ def _nodes(
         )
         for check in checks
         for report in check.status.reports
-        if report.name not in known
+        if report.name not in known and report.verdict != TargetState.HEALTHY
     ]
     rows += [
         NodeRow(

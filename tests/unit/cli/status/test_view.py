@@ -107,6 +107,12 @@ def test_a_remediation_says_more_of_its_node_than_the_report_does() -> None:
     )
 
 
+def test_a_node_that_is_reported_as_healthy_has_no_row_and_hides_no_unhealthy_node() -> None:
+    view = view_of(Present(ACTING), reporting(TargetReport(name="edge-12", verdict="Healthy", remedy=1)))
+
+    assert ([row.node for row in view.nodes], view.nodes_untold) == (["edge-07"], 1)
+
+
 def test_mode_and_pause_are_those_of_the_policy() -> None:
     paused = RemediationPolicy(spec=RemediationPolicySpec(pause=Pause(reason="swap", by="anna")))
 
