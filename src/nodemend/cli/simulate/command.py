@@ -4,37 +4,32 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from functools import partial, reduce, wraps
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from nodemend.api.quantities import parse_duration
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option, utc_option
 
-F = TypeVar("F", bound=Callable[..., Any])
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from nodemend.cli.simulate.diff import Side
+    from nodemend.cli.simulate.input import Snapshot
+    from nodemend.cli.simulate.scenario import Plan
+
+CURRENT_RULES = "the current configuration"
+_FILE: Final = click.Path(exists=True, dir_okay=False, allow_dash=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inputs:
-    """Names of the input files: None if not given, - for standard input."""
+def _parsed(parser: str) -> Callable[..., object]:
+    """Return a callback that parses one value, or each value of a repeatable flag.
 
-    snapshot: str | None
-    policy: str | None
-    diff: str | None
-    act: bool
+    `parser` names a function of `scenario`, which is imported only if there is something to parse.
+    """
 
-
-def _parsed(parse: Callable[[str], T]) -> Callable[..., T | tuple[T, ...]]:
-    """Return a callback that parses one value, or each value of a repeatable flag."""
-
-    def callback(
-        _context: click.Context, _parameter: click.Parameter, said: str | tuple[str, ...]
-    ) -> T | tuple[T, ...]:
+    def callback(_context: click.Context, _parameter: click.Parameter, said: str | tuple[str, ...]) -> object:
+        parse = getattr(importlib.import_module("nodemend.cli.simulate.scenario"), parser)
         try:
             return parse(said) if isinstance(said, str) else tuple(parse(one) for one in said)
         except ValueError as error:
@@ -43,129 +38,88 @@ def _parsed(parse: Callable[[str], T]) -> Callable[..., T | tuple[T, ...]]:
     return callback
 
 
-def _by_invention(parser: str) -> Callable[[str], object]:
-    """Return a parser that calls this function of `invention`.
-
-    The module is imported only if there is something to parse.
-    """
-
-    def parse(written: str) -> object:
-        return getattr(importlib.import_module("nodemend.cli.simulate.scenario"), parser)(written)
-
-    return parse
-
-
-def _seconds(written: str) -> int:
-    seconds = int(parse_duration(written).total_seconds())
-    if seconds < 1:
-        raise ValueError("it must be longer than 0s")
-    return seconds
-
-
-_FILE: Final = click.Path(exists=True, dir_okay=False, allow_dash=True)
-_OPTIONS: Final = (
-    click.option(
-        "--snapshot",
-        type=_FILE,
-        metavar="FILE",
-        help="Start from this file instead of the cluster; - for standard input.",
-    ),
-    click.option(
-        "--fail",
-        "fails",
-        multiple=True,
-        metavar="WHICH[:HOWMANY]@WHEN",
-        callback=_parsed(_by_invention("parse_failure_spec")),
-        help="Let nodes fail: edge-07@2m, edge-*:3@2m..10m, zone=a:40%@5m.",
-    ),
-    click.option(
-        "--heal",
-        "heals",
-        multiple=True,
-        metavar="WHICH[:HOWMANY]@WHEN",
-        callback=_parsed(_by_invention("parse_failure_spec")),
-        help="Let failing nodes heal without a remediation, in the same form.",
-    ),
-    click.option(
-        "--for",
-        "lasts",
-        default="1h",
-        show_default=True,
-        metavar="DURATION",
-        callback=_parsed(_seconds),
-        help="The time to simulate.",
-    ),
-    click.option(
-        "--symptom",
-        default="Ready=Unknown",
-        show_default=True,
-        metavar="TYPE=STATUS",
-        callback=_parsed(_by_invention("parse_symptom")),
-        help="The condition that failing nodes show.",
-    ),
-    click.option(
-        "--remediation-takes",
-        default="10m",
-        show_default=True,
-        metavar="DURATION",
-        callback=_parsed(_seconds),
-        help="The duration of a remediation; then the node is back.",
-    ),
-    click.option(
-        "--stays-unhealthy",
-        multiple=True,
-        metavar="WHICH[:HOWMANY]",
-        callback=_parsed(_by_invention("parse_choice")),
-        help="Nodes that no remediation heals, such as edge-07 or zone=a:2.",
-    ),
-    click.option(
-        "--policy",
-        type=_FILE,
-        metavar="FILE",
-        help="As if this RemediationPolicy, these NodeHealthChecks or both had been applied.",
-    ),
-    click.option(
-        "--diff",
-        type=_FILE,
-        metavar="FILE",
-        help="Compare with this one: what one would remediate, and the other hold.",
-    ),
-    click.option(
-        "--act", is_flag=True, help="As if the mode were Act, and nothing were paused or in dry run."
-    ),
-)
-
-
-def simulate_options(function: F) -> Callable[..., Any]:
-    """Add the flags; the command receives them as `inputs` and `plan`."""
-
-    @wraps(function)
-    def call(**said: Any) -> object:
-        from nodemend.cli.simulate.scenario import Plan
-
-        inputs = Inputs(**{name: said.pop(name) for name in ("snapshot", "policy", "diff", "act")})
-        names = ("fails", "heals", "stays_unhealthy", "symptom", "lasts", "remediation_takes")
-        plan = Plan(**{name: said.pop(name) for name in names})
-        return function(inputs=inputs, plan=plan, **said)
-
-    return reduce(lambda made, option: option(made), reversed(_OPTIONS), call)
-
-
-if TYPE_CHECKING:
-    from nodemend.cli.simulate.diff import Side
-    from nodemend.cli.simulate.input import Snapshot
-    from nodemend.cli.simulate.scenario import Plan
-
-
-CURRENT_RULES = "the current configuration"
-
-
 @click.command("simulate")
-@simulate_options
+@click.option(
+    "--snapshot",
+    type=_FILE,
+    metavar="FILE",
+    help="Start from this file instead of the cluster; - for standard input.",
+)
+@click.option(
+    "--fail",
+    "fails",
+    multiple=True,
+    metavar="WHICH[:HOWMANY]@WHEN",
+    callback=_parsed("parse_failure_spec"),
+    help="Let nodes fail: edge-07@2m, edge-*:3@2m..10m, zone=a:40%@5m.",
+)
+@click.option(
+    "--heal",
+    "heals",
+    multiple=True,
+    metavar="WHICH[:HOWMANY]@WHEN",
+    callback=_parsed("parse_failure_spec"),
+    help="Let failing nodes heal without a remediation, in the same form.",
+)
+@click.option(
+    "--for",
+    "lasts",
+    default="1h",
+    show_default=True,
+    metavar="DURATION",
+    callback=_parsed("parse_seconds"),
+    help="The time to simulate.",
+)
+@click.option(
+    "--symptom",
+    default="Ready=Unknown",
+    show_default=True,
+    metavar="TYPE=STATUS",
+    callback=_parsed("parse_symptom"),
+    help="The condition that failing nodes show.",
+)
+@click.option(
+    "--remediation-takes",
+    default="10m",
+    show_default=True,
+    metavar="DURATION",
+    callback=_parsed("parse_seconds"),
+    help="The duration of a remediation; then the node is back.",
+)
+@click.option(
+    "--stays-unhealthy",
+    multiple=True,
+    metavar="WHICH[:HOWMANY]",
+    callback=_parsed("parse_choice"),
+    help="Nodes that no remediation heals, such as edge-07 or zone=a:2.",
+)
+@click.option(
+    "--policy",
+    type=_FILE,
+    metavar="FILE",
+    help="As if this RemediationPolicy, these NodeHealthChecks or both had been applied.",
+)
+@click.option(
+    "--diff",
+    type=_FILE,
+    metavar="FILE",
+    help="Compare with this one: what one would remediate, and the other hold.",
+)
+@click.option("--act", is_flag=True, help="As if the mode were Act, and nothing were paused or in dry run.")
 @utc_option
 @output_option
 @cluster_options
-def simulate_command(cluster: ClusterOptions, form: Form, inputs: Inputs, plan: Plan, *, utc: bool) -> None:
+def simulate_command(  # noqa: PLR0913 - click passes one parameter per flag
+    cluster: ClusterOptions,
+    form: Form,
+    snapshot: str | None,
+    policy: str | None,
+    diff: str | None,
+    *,
+    act: bool,
+    utc: bool,
+    **planned: Any,
+) -> None:
     """Say what would be remediated and what held, if nodes failed. It changes nothing.
 
     The answer comes from the code that decides, run in virtual time on the current state of the cluster or on
@@ -185,23 +139,25 @@ def simulate_command(cluster: ClusterOptions, form: Form, inputs: Inputs, plan: 
     """
     from nodemend.cli.simulate.diff import compare, render_diff
     from nodemend.cli.simulate.output import render
+    from nodemend.cli.simulate.scenario import Plan
     from nodemend.cli.terminal import show
 
-    _refuse_odd(inputs, plan)
-    start = _snapshot(cluster, inputs.snapshot)
-    first = _side(start, inputs.policy, plan, inputs)
-    if inputs.diff is None:
+    plan = Plan(**planned)
+    if [snapshot, policy, diff].count("-") > 1:
+        raise click.UsageError("Only one file can come from standard input.")
+    _refuse_late(plan)
+    start = _snapshot(cluster, snapshot)
+    first = _side(start, policy, plan, act=act)
+    if diff is None:
         zone: tzinfo | None = UTC if utc else None
         show(first.view, form, partial(render, zone=zone))
     else:
-        show(compare(first, _side(start, inputs.diff, plan, inputs)), form, render_diff)
+        show(compare(first, _side(start, diff, plan, act=act)), form, render_diff)
 
 
-def _refuse_odd(inputs: Inputs, plan: Plan) -> None:
+def _refuse_late(plan: Plan) -> None:
     from nodemend.cli.text import spell_seconds
 
-    if [inputs.snapshot, inputs.policy, inputs.diff].count("-") > 1:
-        raise click.UsageError("Only one file can come from standard input.")
     for invention in (*plan.fails, *plan.heals):
         if invention.when.ends > plan.lasts:
             late, lasts = spell_seconds(invention.when.ends), spell_seconds(plan.lasts)
@@ -226,7 +182,7 @@ def _snapshot(cluster: ClusterOptions, file: str | None) -> Snapshot:
     return with_cluster(cluster, take_snapshot)
 
 
-def _side(start: Snapshot, file: str | None, plan: Plan, inputs: Inputs) -> Side:
+def _side(start: Snapshot, file: str | None, plan: Plan, *, act: bool) -> Side:
     """Run one simulation, with the rules of the snapshot or of a file."""
     from nodemend.cli.simulate.diff import Side
     from nodemend.cli.simulate.engine import simulate
@@ -240,7 +196,7 @@ def _side(start: Snapshot, file: str | None, plan: Plan, inputs: Inputs) -> Side
         refuse_bad_limits(snapshot)
     except DocumentsError as error:
         raise CommandFailure(ExitCode.USAGE, f"{name} {error}.") from error
-    snapshot = as_if_acting(snapshot) if inputs.act else snapshot
+    snapshot = as_if_acting(snapshot) if act else snapshot
     if not snapshot.checks:
         raise CommandFailure(
             ExitCode.WRONG,

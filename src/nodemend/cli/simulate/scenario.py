@@ -101,6 +101,18 @@ def parse_symptom(written: str) -> Symptom:
     return Symptom(found[1], ConditionStatus(found[2]))
 
 
+def parse_seconds(written: str) -> int:
+    """Parse a duration longer than zero, in whole seconds. Raises ValueError with a sentence for the user."""
+    seconds = _whole_seconds(written)
+    if seconds < 1:
+        raise ValueError("it must be longer than 0s")
+    return seconds
+
+
+def _whole_seconds(written: str) -> int:
+    return int(parse_duration(written).total_seconds())
+
+
 def _which(written: str) -> Which:
     if "=" in written:
         found = [_LABEL.fullmatch(part) for part in written.split(",")]
@@ -124,8 +136,8 @@ def _how_many(written: str) -> Limit:
 
 def _span(written: str) -> Span:
     first, dots, last = written.partition("..")
-    begins = int(parse_duration(first).total_seconds())
-    ends = int(parse_duration(last).total_seconds()) if dots else begins
+    begins = _whole_seconds(first)
+    ends = _whole_seconds(last) if dots else begins
     if ends < begins:
         raise ValueError(f"{written!r} ends before it begins")
     return Span(begins, ends)
