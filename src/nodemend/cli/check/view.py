@@ -93,7 +93,7 @@ def fencing_rows(facts: CheckCommandFacts) -> tuple[FencingRow, ...]:
     if not isinstance(facts.nodes, Present) or not isinstance(facts.agents, Present):
         return ()
     agents = {one.node: one for one in facts.agents.value}
-    speaking = frozenset(name for name, one in agents.items() if one.report is not None and not one.silent)
+    speaking = frozenset(name for name, one in agents.items() if one.state is AgentReadiness.REPORTING)
     checks = facts.checks.value if isinstance(facts.checks, Present) else []
     rows = []
     for record in sorted(facts.nodes.value, key=lambda one: one.name):
@@ -108,37 +108,34 @@ def fencing_rows(facts: CheckCommandFacts) -> tuple[FencingRow, ...]:
 def _row(
     node: NodeNamed, agent: AgentInfo | None, prospect: ByTime | OnlyNewBoot | NoRelease, check: str
 ) -> FencingRow:
-    report = agent.report if agent is not None else None
-    watchdog = report.watchdog if report is not None else None
-    peers = report.peers if report is not None else ()
-    return FencingRow(
+    row = FencingRow(
         node=node.name,
         agent=agent.state if agent is not None else AgentReadiness.NONE,
         renewed_ago=agent.renewed_ago if agent is not None else None,
-        version=report.version if report is not None else "",
-        watchdog=watchdog.class_ if watchdog is not None else "",
-        driver=watchdog.driver if watchdog is not None else "",
-        written_seconds=watchdog.written if watchdog is not None else None,
-        effective_seconds=watchdog.effective if watchdog is not None else None,
-        # While the agent changes its peers it may use either list, so the shorter one counts.
-        peers=min((len(names) for names in peers), default=0) if report is not None else None,
-        boot_gate=report.boot_gate if report is not None else None,
-        held_back=report.held_back if report is not None else "",
-        certificate=spell_certificate(agent) if agent is not None and agent.has_begun else "",
-        certificate_fresh=_is_fresh(agent),
-        certificate_left_seconds=agent.certificate_left if agent is not None else None,
         safe_time_seconds=prospect.seconds if isinstance(prospect, ByTime) else None,
         why_not="" if isinstance(prospect, ByTime) else prospect.why,
         to_change="" if isinstance(prospect, ByTime) else prospect.to_change,
         resets=not isinstance(prospect, NoRelease),
         check=check,
     )
-
-
-def _is_fresh(agent: AgentInfo | None) -> bool | None:
-    if agent is None or not agent.has_begun:
-        return None
-    return agent.certificate is CertificateStanding.FRESH
+    if agent is None or agent.report is None:
+        return row
+    report, watchdog = agent.report, agent.report.watchdog
+    return replace(
+        row,
+        version=report.version,
+        watchdog=watchdog.class_,
+        driver=watchdog.driver,
+        written_seconds=watchdog.written,
+        effective_seconds=watchdog.effective,
+        # While the agent changes its peers it may use either list, so the shorter one counts.
+        peers=min((len(names) for names in report.peers), default=0),
+        boot_gate=report.boot_gate,
+        held_back=report.held_back,
+        certificate=spell_certificate(agent) if agent.has_begun else "",
+        certificate_fresh=agent.certificate is CertificateStanding.FRESH if agent.has_begun else None,
+        certificate_left_seconds=agent.certificate_left,
+    )
 
 
 def sum_up(rows: Sequence[FencingRow]) -> tuple[ReasonRow, ...]:
