@@ -13,9 +13,9 @@ from itertools import pairwise
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from nodemend.cli.text import fold, spell_list, spell_seconds
+from nodemend.cli.text import fold, spell_seconds
 from nodemend.cli.timeline.collect import Bar, Emphasis, Lane, Moment, TimelineView, Tone
-from nodemend.cli.timeline.text import spell_measures, spell_release, spell_times
+from nodemend.cli.timeline.text import spell_change, spell_measures, spell_release
 from nodemend.telemetry.printable import printable
 
 CUT_WIDTH: Final = 44.0
@@ -115,7 +115,7 @@ def _too_long(gaps: Sequence[float]) -> frozenset[int]:
 
 def widened(first: datetime, last: datetime) -> tuple[datetime, datetime]:
     """Return an interval of at least one minute, so that a single moment can be drawn."""
-    return (first, last) if last - first >= timedelta(minutes=1) else (first, first + timedelta(minutes=1))
+    return first, max(last, first + timedelta(minutes=1))
 
 
 LETTER: Final = 0.56
@@ -322,7 +322,7 @@ def _axis(frame: Frame) -> Iterator[str]:
     for at in frame.scale.ticks(apart=92.0):
         x = frame.scale.place(at)
         yield line("grid", (x, frame.top - 6), (x, frame.bottom))
-        said = f"{at.astimezone(frame.zone):%H:%M:%S}"
+        said = spell_clock(at, frame.zone)
         yield text(x, frame.top - 12, said, "soft", size=_SMALL, text_anchor="middle")
 
 
@@ -404,14 +404,11 @@ def _pins(frame: Frame, lane: Lane) -> Iterator[str]:
         if one.lane is lane
     ]
     for pin in group_pins(single):
-        titles = [_title(frame.view.moments[number - 1], frame.zone) for number in pin.numbers]
-        yield box(pin.mark, (pin.left, top), (pin.width, HEIGHT), round_=HEIGHT / 2, title="; ".join(titles))
+        moments = [frame.view.moments[number - 1] for number in pin.numbers]
+        title = "; ".join(f"{spell_clock(one.at, frame.zone)} {one.what}" for one in moments)
+        yield box(pin.mark, (pin.left, top), (pin.width, HEIGHT), round_=HEIGHT / 2, title=title)
         css_class = "on-release" if pin.mark is Emphasis.RELEASE else "ink"
         yield text(pin.x, top + 12, pin.label, css_class, size=SIZE, text_anchor="middle")
-
-
-def _title(moment: Moment, zone: tzinfo | None) -> str:
-    return f"{spell_clock(moment.at, zone)} {moment.what}"
 
 
 def spell_clock(at: datetime, zone: tzinfo | None) -> str:
@@ -492,7 +489,7 @@ def _body(view: TimelineView, zone: tzinfo | None, top: float) -> tuple[list[str
     drawn += _legend(frame.bottom + 22)
     y = frame.bottom + 56
     for number, moment in enumerate(view.moments, 1):
-        rows = fold(_spell_moment(moment), _letters(RIGHT - _WHAT))
+        rows = fold(spell_change(moment), _letters(RIGHT - _WHAT))
         drawn += _row(number, moment, rows, y, zone)
         y += _LINE * len(rows) + 5
     for note in (*view.notes, *view.unread):
@@ -524,10 +521,6 @@ def _row(number: int, moment: Moment, rows: list[str], y: float, zone: tzinfo | 
     weight = "400" if moment.mark is Emphasis.PLAIN else "600"
     for place, said in enumerate(rows):
         yield text(_WHAT, y + _LINE * place, said, size=_SIZE, font_weight=weight)
-
-
-def _spell_moment(moment: Moment) -> str:
-    return f"{moment.what}{spell_times(moment)} [{spell_list(moment.sources)}]"
 
 
 def _letters(room: float) -> int:

@@ -59,7 +59,7 @@ def _table(view: TimelineView, width: int, zone: tzinfo | None) -> Iterator[str]
         day = at.date()
         if place and (gap := _seconds(view.moments, place)) >= GAP:
             yield _line(("   ...", "", ""), widths, f"({spell_seconds(gap)} without a record)")
-        first, *more = fold(_what(moment), room) or [""]
+        first, *more = fold(f"{_LOUD[moment.mark]}{spell_change(moment)}", room) or [""]
         yield _line((f"{at:%H:%M:%S}", afters[place], moment.lane), widths, first)
         yield from (_line(("", "", ""), widths, line) for line in more)
 
@@ -77,16 +77,13 @@ def _after(moments: tuple[Moment, ...], place: int) -> str:
     return f"+{spell_seconds(_seconds(moments, place))}" if place else ""
 
 
-def _what(moment: Moment) -> str:
-    return f"{_LOUD[moment.mark]}{moment.what}{spell_times(moment)} [{spell_list(moment.sources)}]"
-
-
-def spell_times(moment: Moment) -> str:
-    """Return the number of occurrences, if there was more than one."""
-    if moment.times < 2:
-        return ""
-    lasted = (moment.last - moment.at).total_seconds() if moment.last is not None else 0.0
-    return f" (reported {moment.times} times in {spell_seconds(lasted)})"
+def spell_change(moment: Moment) -> str:
+    """Return the change with its sources, and the number of its occurrences if there was more than one."""
+    often = ""
+    if moment.times > 1:
+        lasted = (moment.last - moment.at).total_seconds() if moment.last is not None else 0.0
+        often = f" (reported {moment.times} times in {spell_seconds(lasted)})"
+    return f"{moment.what}{often} [{spell_list(moment.sources)}]"
 
 
 def _summary(view: TimelineView, zone: tzinfo | None) -> Iterator[str]:
