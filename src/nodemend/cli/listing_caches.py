@@ -77,6 +77,7 @@ async def list_visible_remedies(cluster: Cluster, asked: Iterable[TemplateKind])
 
 
 def asked_by_nodes(checks: Iterable[NodeHealthCheck]) -> list[TemplateKind]:
+    """Return the template kinds that these checks name, possibly with duplicates."""
     return [
         TemplateKind(template.api_version, template.kind)
         for check in checks

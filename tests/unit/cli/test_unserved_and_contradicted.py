@@ -10,7 +10,7 @@ from nodemend.api.node_health_check import TargetReport
 from nodemend.api.self_remediation import SelfRemediation
 from nodemend.cli.check.assess import assess
 from nodemend.cli.check.view import Level
-from nodemend.cli.explain.facts import ExplainFacts, conditions_by_writing
+from nodemend.cli.explain.facts import ExplainFacts
 from nodemend.cli.explain.node import explain_node
 from nodemend.cli.explain.view import ExplainAnswer, ExplainView
 from nodemend.cli.listing import AnyRemediation, Listing, MachineListing
@@ -70,7 +70,6 @@ def explained(remediation: AnyRemediation) -> ExplainView:
         ExplainFacts(
             node=node,
             view=view,
-            conditions=conditions_by_writing(node, NOON),
             open_=worlds.facts(remediation) if isinstance(remediation, ManualRemediation) else None,
             elsewhere=(),
             leaders=(),

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from nodemend.api import well_known
 from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationPhase
-from nodemend.api.meta import ConditionStatus, written_moment
+from nodemend.api.meta import written_moment
 from nodemend.api.metal3_remediation import Metal3Remediation
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationOrder, RemediationPolicy
@@ -30,6 +30,7 @@ from nodemend.cli.cluster import (
     EtcdHosts,
     LeaderView,
     find_etcd_hosts,
+    may_have,
     must_have,
     read_leaders,
     spell_unread,
@@ -48,6 +49,7 @@ from nodemend.guard.state import (
     TargetState,
     TargetStatus,
 )
+from nodemend.health.conditions import read_status
 from nodemend.health.node import targets
 from nodemend.health.node.targets import NodeGuardInputs, NodeTarget, NodeView, guard_target_of
 from nodemend.kube.store import Store, whole
@@ -75,7 +77,6 @@ class ExplainFacts:
 
     node: NodeRecord
     view: NodeView
-    conditions: tuple[ConditionSeen, ...]
     open_: ManualFacts | None
     elsewhere: tuple[str, ...]
     leaders: tuple[LeaderView, ...]
@@ -101,12 +102,14 @@ async def gather_node(cluster: Cluster, name: str) -> ExplainFacts:
     remediations = must_have(await cluster.all(MANUAL_REMEDIATION, ManualRemediation), "list of remediations")
     policy = await cluster.policy()
     policies = [] if isinstance(policy, Absent) else [must_have(policy, "RemediationPolicy")]
+    remedies = await list_remedies(cluster, checks)
+    orders = may_have(await cluster.all(REMEDIATION_ORDER, RemediationOrder), "list of orders")
     view = NodeView(
         nodes=as_cache(nodes, wires),
         checks=as_cache(whole(NODE_HEALTH_CHECK, NodeHealthCheck), checks),
-        remedies=await list_remedies(cluster, checks),
+        remedies=remedies,
         policies=as_cache(whole(REMEDIATION_POLICY, RemediationPolicy), policies),
-        orders=as_cache(whole(REMEDIATION_ORDER, RemediationOrder), await _orders(cluster)),
+        orders=as_cache(whole(REMEDIATION_ORDER, RemediationOrder), orders or []),
     )
     node = nodes.project(wire, None)
     power = await cluster.all(METAL3_REMEDIATION, Metal3Remediation)
@@ -120,7 +123,6 @@ async def gather_node(cluster: Cluster, name: str) -> ExplainFacts:
     return ExplainFacts(
         node=node,
         view=view,
-        conditions=conditions_by_writing(node, cluster.now),
         open_=open_,
         elsewhere=tuple(f"{found.metadata.namespace}/{name}" for found in mine[1:]),
         leaders=leaders,
@@ -144,11 +146,6 @@ def _around(open_: ManualFacts | None) -> Mapping[str, object]:
     return {"The kubelet's Lease": open_.lease, "The lock on the node": open_.lock}
 
 
-async def _orders(cluster: Cluster) -> list[RemediationOrder]:
-    orders = await cluster.all(REMEDIATION_ORDER, RemediationOrder)
-    return [] if isinstance(orders, Absent) else must_have(orders, "list of orders")
-
-
 def conditions_by_writing(node: NodeRecord, now: datetime) -> tuple[ConditionSeen, ...]:
     """Convert conditions, with ages from their transition times.
 
@@ -157,9 +154,7 @@ def conditions_by_writing(node: NodeRecord, now: datetime) -> tuple[ConditionSee
     return tuple(
         ConditionSeen(
             type=condition.type,
-            status=ConditionStatus(condition.status)
-            if condition.status in ("True", "False")
-            else ConditionStatus.UNKNOWN,
+            status=read_status(condition.status),
             seen_for=written_age(condition.last_transition_time, now),
         )
         for condition in node.conditions

@@ -14,8 +14,7 @@ from nodemend.api.metal3_remediation import Metal3Remediation
 from nodemend.api.node_health_check import RecoveryPhase, RecoveryReport
 from nodemend.api.self_remediation import SelfRemediation
 from nodemend.cli.explain import questions as ask
-from nodemend.cli.explain.facts import ExplainFacts, guard_facts
-from nodemend.cli.explain.questions import QUESTION_OF, ask_of_self_fencing
+from nodemend.cli.explain.facts import ExplainFacts, conditions_by_writing, guard_facts
 from nodemend.cli.explain.view import (
     ExplainAnswer,
     ExplainQuestion,
@@ -56,7 +55,7 @@ from nodemend.safety.guard import Allowed, GuardFacts, guard
 from nodemend.safety.guard_holds import OVERRIDABLE
 from nodemend.safety.holds import Hold, HoldReason
 
-_WHERE = {kind.reason: key for kind, key in QUESTION_OF.items()}
+_WHERE = {kind.reason: key for kind, key in ask.QUESTION_OF.items()}
 
 
 def held_view(hold: Hold, node: str) -> HoldView:
@@ -102,7 +101,8 @@ def evaluate_node(facts: ExplainFacts) -> NodeReasoning | None:
     target = targets.find_target(facts.view, facts.node.name)
     if target is None:
         return None
-    health = evaluate_health(target.check.spec.thresholds, facts.conditions)
+    conditions = conditions_by_writing(facts.node, facts.now)
+    health = evaluate_health(target.check.spec.thresholds, conditions)
     found = targets.find_remediation(facts.view, target)
     # A command has not watched the remediation, so no observed time has passed.
     existing = targets.as_existing(found, target, facts.view, 0.0) if found is not None else None
@@ -171,7 +171,7 @@ def _rows(facts: ExplainFacts, judged: NodeReasoning | None) -> Iterator[Explain
     if facts.open_ is not None:
         yield from ask.ask_of_remediation(facts.open_)
     elif facts.by_itself is not None:
-        yield from ask_of_self_fencing(facts.by_itself)
+        yield from ask.ask_of_self_fencing(facts.by_itself)
 
 
 def _verdict(facts: ExplainFacts, judged: NodeReasoning | None) -> tuple[str, HoldView | None]:

@@ -438,7 +438,7 @@ class _Engine:
 
     def _alike(self, case: SimulatedEvaluation) -> QueueKey:
         name = case.target.node.name
-        alone = case.existing is not None or self._checker.is_control_plane(name)
+        alone = case.existing is not None or self._world.seen.control_plane_index.has(name)
         return QueueKey(
             place=case.placed.place,
             excluded_by=case.placed.target.excluded_by,

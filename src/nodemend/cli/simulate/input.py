@@ -22,14 +22,14 @@ from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.quantities import parse_duration
 from nodemend.api.remediation_policy import Mode, RemediationPolicy
 from nodemend.api.resources import NODE, NODE_HEALTH_CHECK, OUR_GROUP, REMEDIATION_POLICY, Resource
-from nodemend.cli.cluster import Cluster, EtcdHosts, find_etcd_hosts, must_have
+from nodemend.cli.cluster import Cluster, EtcdHosts, find_etcd_hosts, may_have, must_have
 from nodemend.cli.listing import MachineListing, list_machines
-from nodemend.cli.listing_caches import list_remedies
+from nodemend.cli.listing_caches import asked_by_nodes, list_remedies
 from nodemend.health.remediation_index import NotServed, RemedyKind, TemplateKind
 from nodemend.kube.outcome import DECODE_ERRORS, decoder_of
 from nodemend.records.node import NodeConditionRecord, NodeRecord, NodeStatusWire, NodeWire, node_records
 from nodemend.records.remediation import RemediationRecord, RemediationWire, as_record
-from nodemend.safety.facts import Absent, Unreadable
+from nodemend.safety.facts import Unreadable
 from nodemend.safety.limits import parse_comparison
 
 _FIRST: Final = re.compile(rb'\{\s*"apiVersion":\s*"([a-z0-9./]*)",\s*"kind":\s*"([A-Za-z0-9]*)"')
@@ -247,15 +247,6 @@ def pause_ends(snapshot: Snapshot) -> Iterator[float]:
             yield ceil(left)
 
 
-def asked_by(checks: Iterable[NodeHealthCheck]) -> list[TemplateKind]:
-    """Return the template kinds that these checks name, possibly with duplicates."""
-    return [
-        TemplateKind(template.api_version, template.kind)
-        for check in checks
-        for template in check.spec.templates
-    ]
-
-
 def guess_kind(asked: TemplateKind) -> RemedyKind:
     """Return the resource of a kind without an API server.
 
@@ -281,7 +272,7 @@ async def take_snapshot(cluster: Cluster) -> Snapshot:
     """Read the current cluster. Writes nothing."""
     projection = node_records(annotations=(well_known.EXCLUDE,))
     # Read one object first: its response sets the API server's clock.
-    policy = await cluster.find(REMEDIATION_POLICY, well_known.POLICY_NAME, RemediationPolicy)
+    policy = await cluster.policy()
     wires = must_have(await cluster.all(NODE, NodeWire), "list of nodes")
     checks = must_have(await cluster.health_checks(), "list of health checks")
     remedies = await list_remedies(cluster, checks)
@@ -291,7 +282,7 @@ async def take_snapshot(cluster: Cluster) -> Snapshot:
         taken_at=cluster.now,
         nodes={wire.metadata.name: projection.project(wire, None) for wire in wires},
         checks=tuple(checks),
-        policy=None if isinstance(policy, Absent) else must_have(policy, "RemediationPolicy"),
+        policy=may_have(policy, "RemediationPolicy"),
         kinds=remedies.kinds,
         remediations=tuple(remedies.all()),
         etcd_hosts=etcd.nodes,
@@ -342,7 +333,7 @@ def read_snapshot(content: bytes, source: str, otherwise: datetime) -> Snapshot:
         raise DocumentsError("has no nodes in it")
     checks = tuple(_all(documents, NODE_HEALTH_CHECK, NodeHealthCheck))
     policies = _all(documents, REMEDIATION_POLICY, RemediationPolicy)
-    kinds = {asked: guess_kind(asked) for asked in asked_by(checks)}
+    kinds = {asked: guess_kind(asked) for asked in asked_by_nodes(checks)}
     return Snapshot(
         source=source,
         taken_at=_taken_at(nodes) or otherwise,
@@ -438,7 +429,7 @@ def _with_checks(snapshot: Snapshot, tried: list[NodeHealthCheck]) -> Snapshot:
         known = checks.get(check.metadata.name)
         # Keep the UID and the status: open remediations belong to the check that requested them.
         checks[check.metadata.name] = known.but(spec=check.spec) if known is not None else check
-    kinds = {asked: guess_kind(asked) for asked in asked_by(tried)}
+    kinds = {asked: guess_kind(asked) for asked in asked_by_nodes(tried)}
     return replace(snapshot, checks=tuple(checks.values()), kinds={**kinds, **snapshot.kinds})
 
 

@@ -6,7 +6,7 @@ The functions that the checker runs in a real cluster decide here too.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from math import inf
 from typing import Final, TypeVar
 
@@ -83,12 +83,9 @@ class Remediations:
     def end(self, record: RemediationRecord, *, succeeded: bool, now: float) -> None:
         """Set the condition Succeeded. The checker then deletes the remediation."""
         status = ConditionStatus.TRUE if succeeded else ConditionStatus.FALSE
-        said = {
-            "metadata": {},
-            "status": {"conditions": [{"type": condition_types.SUCCEEDED, "status": status}]},
-        }
-        reported = as_record(record.resource, msgspec.convert(said, RemediationWire))
-        self._put(replace(record, conditions=reported.conditions), now)
+        conditions = [{"type": condition_types.SUCCEEDED, "status": status}]
+        reported = msgspec.convert({"metadata": {}, "status": {"conditions": conditions}}, RemediationWire)
+        self._put(replace(record, conditions=reported.status.conditions), now)
 
     def withdraw(self, record: RemediationRecord, now: float) -> None:
         """Delete the remediation at once."""
@@ -119,10 +116,8 @@ def remedies_of(
     remedies = RemediationIndex(kinds=dict(kinds))
     for kind in kinds.values():
         if isinstance(kind, RemedyKind):
-            cache: Store[RemediationRecord] = Store(lambda record: record.uid)
-            cache.replace({_key(one): one for one in records if one.resource == kind.remediation}, [])
-            cache.synced_at = cache.last_contact = inf
-            remedies.caches[kind.remediation] = cache
+            mine = {_key(one): one for one in records if one.resource == kind.remediation}
+            remedies.caches[kind.remediation] = _cache(mine, lambda record: record.uid)
     return remedies
 
 
@@ -169,7 +164,9 @@ class SimulatedCluster:
 
     def remember(self, node: NodeRecord) -> None:
         """Observe the node's conditions at the times written in them, as a checker would that had watched."""
-        since = {one.type: -_age(one.last_transition_time, self._taken_at) for one in node.conditions}
+        since = {
+            one.type: -int(written_age(one.last_transition_time, self._taken_at)) for one in node.conditions
+        }
         reported = node.conditions
         for begin in sorted(set(since.values())):
             self.seen.ages.observe(node.uid, [one for one in reported if since[one.type] <= begin], begin)
@@ -228,10 +225,6 @@ def _cache(records: dict[str, R], uid_of: Callable[[R], str]) -> Store[R]:
     cache.replace(records, [])
     cache.synced_at = cache.last_contact = inf
     return cache
-
-
-def _age(changed: str | None, now: datetime) -> int:
-    return int(written_age(changed, now))
 
 
 def _well(type_: str, status: str) -> ConditionStatus:
@@ -358,9 +351,6 @@ class SimulatedChecker:
     def settle_time(self, moment: Clocks) -> float:
         policy = self.evaluator.policy(moment)
         return policy.value.settle_time if isinstance(policy, Present) else 0.0
-
-    def is_control_plane(self, name: str) -> bool:
-        return self._world.seen.control_plane_index.around(name, frozenset()) is not None
 
     @property
     def in_progress(self) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from nodemend.api.node_health_check import RecoveryPhase
-from nodemend.cli.explain.facts import ExplainFacts, conditions_by_writing
+from nodemend.cli.explain.facts import ExplainFacts
 from nodemend.cli.explain.node import explain_node
 from nodemend.cli.explain.view import ExplainView, render
 from nodemend.cli.simulate.scenario import SILENT
@@ -93,7 +93,6 @@ def explained(name: str) -> ExplainView:
         ExplainFacts(
             node=record,
             view=view,
-            conditions=conditions_by_writing(record, NOON),
             open_=None,
             elsewhere=(),
             leaders=(),

@@ -6,7 +6,7 @@
 from pathlib import Path
 from typing import Any, Final
 
-from nodemend.cli.explain.facts import ExplainFacts, conditions_by_writing
+from nodemend.cli.explain.facts import ExplainFacts
 from nodemend.cli.explain.machine import explain_machine, explain_with_machines
 from nodemend.cli.explain.machine_facts import MachineName, find_machine
 from nodemend.cli.explain.view import ExplainView, render
@@ -206,7 +206,6 @@ def _explained_node(world: Machines) -> ExplainView:
     facts = ExplainFacts(
         node=record,
         view=view,
-        conditions=conditions_by_writing(record, NOON),
         open_=None,
         elsewhere=(),
         leaders=(),
