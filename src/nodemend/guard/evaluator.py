@@ -185,9 +185,12 @@ class GuardEvaluator:
 
     def storm_state(self, moment: Clocks) -> str:
         """Return the most severe storm state of all scopes: active, cooldown, or "" for neither."""
+        return self._storm_tracker.storm_state(self.settle_time(moment), moment.now)
+
+    def settle_time(self, moment: Clocks) -> float:
+        """Return the length of a cooldown in seconds; zero without a readable policy."""
         policy = self.policy(moment)
-        settle_time = policy.value.settle_time if isinstance(policy, Present) else 0.0
-        return self._storm_tracker.storm_state(settle_time, moment.now)
+        return policy.value.settle_time if isinstance(policy, Present) else 0.0
 
     def _storms(
         self, guard_target: GuardTarget, place: CountScope, policy: PolicyFacts

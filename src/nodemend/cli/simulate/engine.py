@@ -337,16 +337,13 @@ class _Engine:
         # After all targets are counted, one target per place is enough to detect a storm there.
         cases = (self._evaluate(name, moment) for name in pending)
         places = {case.placed.place: case for case in cases if case is not None}
+        evaluator = self._checker.evaluator
         for case in places.values():
-            self._checker.evaluator.update_storms(case.placed, moment)
-        storm_state = self._checker.evaluator.storm_state(moment)
-        if (
-            self._log_writer.storm_state(
-                storm_state, self._checker.evaluator.target_index.health_counts(), moment.now
-            )
-            and storm_state == condition_reasons.COOLING_DOWN
-        ):
-            self._agenda.wake(moment.now + self._checker.settle_time(moment))
+            evaluator.update_storms(case.placed, moment)
+        storm_state, counts = evaluator.storm_state(moment), evaluator.target_index.health_counts()
+        changed = self._log_writer.storm_state(storm_state, counts, moment.now)
+        if changed and storm_state == condition_reasons.COOLING_DOWN:
+            self._agenda.wake(moment.now + evaluator.settle_time(moment))
         while (begun := self._let_somebody_begin(moment, places.keys(), woken=woken)) is not None:
             places[begun.placed.place] = begun
 

@@ -45,7 +45,6 @@ from nodemend.records.node import NodeConditionRecord, NodeRecord
 from nodemend.records.remediation import RemediationRecord, RemediationWire, as_record
 from nodemend.rules.node import Healthy, NodeHealth
 from nodemend.rules.request import Create, ExistingRemediation, RemedyPolicy, Request, decide
-from nodemend.safety.facts import Present
 from nodemend.safety.guard import Allowed, guard
 from nodemend.safety.holds import Hold, HoldReason
 
@@ -347,10 +346,6 @@ class SimulatedChecker:
         entry = REMEDIATING if remediating else HEALTHY if healthy else SICK
         self.evaluator.target_index.upsert(case.target.node.name, case.placed.place, entry)
         return entry
-
-    def settle_time(self, moment: Clocks) -> float:
-        policy = self.evaluator.policy(moment)
-        return policy.value.settle_time if isinstance(policy, Present) else 0.0
 
     @property
     def in_progress(self) -> int:
