@@ -138,9 +138,8 @@ def machine_index_of(listing: MachineListing) -> MachineIndex:
 def observed(listing: MachineListing, machine_index: MachineIndex, now: datetime) -> MachineObservations:
     """Build observations as of a checker that had watched since the times written in the Machines."""
     seen = MachineObservations()
-    for machine_kind in machine_index.machine_kinds.values():
-        for machine in machine_kind.machines.all():
-            remember_written(seen.ages, machine.uid, machine.conditions, now)
+    for machine in machine_index.machines():
+        remember_written(seen.ages, machine.uid, machine.conditions, now)
     for wires in listing.machines.values():
         for wire in wires:
             since = NOW_IN_VIEW - _could_start_for(wire, now)

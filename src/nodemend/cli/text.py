@@ -137,12 +137,12 @@ def fit(line: str, width: int) -> list[str]:
     )
 
 
-def align(rows: Sequence[Sequence[str]], gap: str = "   ") -> list[str]:
+def align(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return rows as lines with aligned columns. The last column may have any width."""
     columns = list(zip(*rows, strict=True))
     widths = [max(len(cell) for cell in column) for column in columns[:-1]]
     return [
-        gap.join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1])).rstrip()
+        "   ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1])).rstrip()
         for row in rows
     ]
 

@@ -45,7 +45,7 @@ from nodemend.guard.shipped_policies import SHIPPED
 from nodemend.health.remediation_index import NotServed
 from nodemend.records.live_reads import active_pause, value_of
 from nodemend.records.node import NodeRecord
-from nodemend.remediation.writes import lock_name
+from nodemend.remediation.writes import LOCK_PREFIX
 from nodemend.rules.request import matches
 from nodemend.safety.facts import Absent, Present, ReadResult, Taint, Unreadable
 from nodemend.safety.holds import spell_count
@@ -253,7 +253,6 @@ def _policy(policy: ReadResult[RemediationPolicy], now: datetime) -> Iterator[Fi
 
 OPEN_FOR_LONG: Final = 900.0
 """Seconds; equal to the threshold of the alert on remediations that are held for too long."""
-_LOCK: Final = lock_name("")
 _OTHER_WRITER: Final = (
     "{node} has the taint {taint}, which Nodemend did not set: another writer releases its workloads, and "
     "Nodemend neither adds its own taint nor removes this one"
@@ -333,7 +332,7 @@ def _locks(remediations: Sequence[AnyRemediation], locks: ReadResult[list[Lease]
     stale = sorted(
         lock.metadata.name
         for lock in locks.value
-        if lock.metadata.name.startswith(_LOCK) and lock.spec.holder_identity not in living
+        if lock.metadata.name.startswith(LOCK_PREFIX) and lock.spec.holder_identity not in living
     )
     if stale:
         yield warn(

@@ -91,7 +91,10 @@ async def gather(cluster: Cluster) -> CheckCommandFacts:
     namespace = cluster.system_namespace
     return CheckCommandFacts(
         server=server,
-        served=project(await cluster.ask(ask_served(NODE_HEALTH_CHECK), ServedResources), _resource_names),
+        served=project(
+            await cluster.ask(ask_served(NODE_HEALTH_CHECK), ServedResources),
+            lambda served: frozenset(one.name for one in served.resources),
+        ),
         policies=project(
             await cluster.all(ADMISSION_POLICY, AdmissionPolicy),
             lambda all_: {one.metadata.name: fingerprint_policy(one, namespace) for one in all_},
@@ -138,10 +141,6 @@ async def _read_template(cluster: Cluster, template: TemplateReference) -> ReadR
     # Of a self-fencing template the content matters; of any other kind only the existence.
     wire = SelfRemediationTemplate if is_of_self_fencing(template) else Acknowledged
     return await cluster.find(kind.template, template.name, wire, template.namespace)
-
-
-def _resource_names(served: ServedResources) -> frozenset[str]:
-    return frozenset(resource.name for resource in served.resources)
 
 
 def _records(wires: list[NodeWire]) -> list[NodeRecord]:

@@ -156,14 +156,11 @@ def named(row: ReasonRow) -> str:
     return ", ".join(row.named) + (f" and {more} more" if more else "")
 
 
-def spell_shares(values: Iterable[str], many: int = 3) -> str:
-    """Count equal values: "72 s on 20 nodes, 106 s on 4".
-
-    Names the `many` most frequent values, and counts the rest.
-    """
+def spell_shares(values: Iterable[str]) -> str:
+    """Count equal values: "72 s on 20 nodes, 106 s on 4". Names only the three most frequent values."""
     counted = Counter(values).most_common()
-    shown = [f"{value} on {count}" for value, count in counted[:many]]
-    rest = sum(count for _, count in counted[many:])
+    shown = [f"{value} on {count}" for value, count in counted[:3]]
+    rest = sum(count for _, count in counted[3:])
     return ", ".join((*shown, f"others on {rest}") if rest else shown)
 
 

@@ -180,7 +180,6 @@ def reported_elsewhere(judged: MachineReasoning) -> HealthCondition | None:
 
 
 def reported_health(reported: HealthCondition) -> str:
-    """Return the name of the verdict."""
     verdict = Healthy if reported.status is ConditionStatus.TRUE else Unhealthy
     return verdict.health
 

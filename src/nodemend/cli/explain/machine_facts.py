@@ -141,13 +141,7 @@ async def gather_behind(cluster: Cluster, facts: ExplainFacts) -> MachineSnapsho
 
 def find_machine(snapshot: MachineSnapshot, asked: MachineName) -> MachineRecord:
     """Return the Machine that `asked` names. Raises CommandFailure unless exactly one matches."""
-    machine_kinds = snapshot.view.machine_index.machine_kinds.values()
-    found = [
-        machine
-        for machine_kind in machine_kinds
-        for machine in machine_kind.machines.all()
-        if asked.means(machine)
-    ]
+    found = [machine for machine in snapshot.view.machine_index.machines() if asked.means(machine)]
     if len(found) == 1:
         return found[0]
     if not found:
@@ -181,9 +175,8 @@ def machine_snapshot(
     listing: MachineListing, machine_index: MachineIndex, remedies: ListedRemedies, around: ClusterContext
 ) -> MachineSnapshot:
     clusters = Clusters(ClusterNodes(around.nodes, _observed_nodes(around)), {})
-    for machine_kind in machine_index.machine_kinds.values():
-        for machine in machine_kind.machines.all():
-            clusters.learn(machine)
+    for machine in machine_index.machines():
+        clusters.learn(machine)
     view = MachineView(
         machine_index=machine_index,
         clusters=clusters,

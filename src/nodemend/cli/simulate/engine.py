@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from heapq import heappop, heappush
 from math import ceil
+from operator import itemgetter
 from typing import Final, assert_never
 
 from nodemend.api import condition_reasons
@@ -233,7 +234,7 @@ class Queues:
     def in_order(self, chosen: Iterable[QueueKey]) -> list[tuple[str, Queue]]:
         """Return the queues, each with its first target, the longest waiting target first."""
         firsts = ((*self._queues[alike].first, alike) for alike in chosen)
-        return [(name, self._queues[alike]) for _, name, alike in sorted(firsts, key=_when_and_who)]
+        return [(name, self._queues[alike]) for _, name, alike in sorted(firsts, key=itemgetter(0, 1))]
 
 
 _ALONE: Final = ("", "")
@@ -246,10 +247,6 @@ def _where(alike: QueueKey) -> tuple[str, str]:
 def _scopes_of(place: CountScope) -> tuple[str, str]:
     """Return the key of a place: its failure domain, which checks share, or otherwise its check."""
     return ("domain", place.domain) if place.domain else ("check", place.check)
-
-
-def _when_and_who(first: tuple[float, str, QueueKey]) -> tuple[float, str]:
-    return first[:2]
 
 
 class Turns:

@@ -37,8 +37,6 @@ class HoldPeriod:
 
 
 class HoldPeriods:
-    """The current and past holds."""
-
     def __init__(self) -> None:
         self._now: dict[str, tuple[HoldKind, float]] = {}
         self._over: list[HoldPeriod] = []
@@ -90,8 +88,6 @@ def _graver(known: HoldReason | None, reason: HoldReason) -> HoldReason:
 
 
 class StepKind(StrEnum):
-    """One name for each kind of step."""
-
     FAIL = "Fail"
     HEAL = "Heal"
     STORM = "Storm"
@@ -125,8 +121,6 @@ class LogStep:
 
 
 class RemediationOutcome(StrEnum):
-    """Outcome of a remediation."""
-
     UNDER_WAY = "UnderWay"
     HEALED = "Healed"
     GIVEN_UP = "GivenUp"

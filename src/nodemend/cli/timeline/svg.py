@@ -346,8 +346,6 @@ def _cuts(frame: Frame) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _BarSegment:
-    """A bar with its position."""
-
     bar: Bar
     left: float
     width: float
@@ -500,7 +498,6 @@ def _body(view: TimelineView, zone: tzinfo | None, top: float) -> tuple[list[str
 
 
 def _legend(y: float) -> Iterator[str]:
-    """Draw the legend of colours and signs."""
     x = LEFT
     for tone, meaning in _TONES.items():
         yield box(tone, (x, y - 9), (14, 11), round_=2)

@@ -100,6 +100,10 @@ class MachineIndex:
             and all(check_kind.checks.synced_at is not None for check_kind in self.check_kinds.values())
         )
 
+    def machines(self) -> Iterator[MachineRecord]:
+        for machine_kind in self.machine_kinds.values():
+            yield from machine_kind.machines.all()
+
     def machine(self, key: MachineKey) -> MachineRecord | None:
         machine_kind = self.machine_kinds.get(key.group)
         return machine_kind.machines.get(key.full_name) if machine_kind is not None else None

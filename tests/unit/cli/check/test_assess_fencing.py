@@ -258,7 +258,7 @@ def test_reasons_are_counted_the_most_frequent_first_with_a_few_names() -> None:
 
 def test_shares_are_of_the_most_frequent_and_the_rest_is_counted() -> None:
     assert spell_shares(["a", "b", "a"]) == "a on 2, b on 1"
-    assert spell_shares("aaabbcd", many=2) == "a on 3, b on 2, others on 2"
+    assert spell_shares("aaabbcde") == "a on 3, b on 2, c on 1, others on 2"
 
 
 def test_only_the_nodes_that_are_named_are_shown() -> None:
