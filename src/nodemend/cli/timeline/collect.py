@@ -226,71 +226,65 @@ class EventTemplate:
     """Text before the event's message, if the message alone could be misunderstood as more than it means."""
 
 
+def _problem(lane: Lane, begins: tuple[LaneStart, ...] = (), key: str = "") -> EventTemplate:
+    return EventTemplate(lane, begins, key, Emphasis.PROBLEM)
+
+
+def _evidence(class_: str, *begins: LaneStart) -> EventTemplate:
+    """The release begins with evidence of any class."""
+    start = ((_REMEDIATION, RELEASE), *begins)
+    return EventTemplate(_REMEDIATION, start, "evidence", Emphasis.EVIDENCE, class_)
+
+
 STORIES: Final[dict[str, EventTemplate]] = {
     ours.NODE_SUSPECT.name: EventTemplate(_CHECK, ((_CHECK, SUSPECT),)),
     ours.NODE_UNHEALTHY.name: EventTemplate(_CHECK, ((_CHECK, UNHEALTHY),), "unhealthy"),
     ours.NODE_HEALTHY.name: EventTemplate(_CHECK, ((_CHECK, OVER),), "healthy"),
     ours.MACHINE_UNHEALTHY.name: EventTemplate(_CHECK, ((_CHECK, UNHEALTHY),), "unhealthy"),
     ours.MACHINE_HEALTHY.name: EventTemplate(_CHECK, ((_CHECK, OVER),), "healthy"),
-    ours.CHECK_OVERLAPPED.name: EventTemplate(_CHECK, mark=Emphasis.PROBLEM),
-    ours.CHECK_STALLED.name: EventTemplate(_CHECK, mark=Emphasis.PROBLEM),
-    ours.REMEDIATION_UNSERVED.name: EventTemplate(_CHECK, mark=Emphasis.PROBLEM),
+    ours.CHECK_OVERLAPPED.name: _problem(_CHECK),
+    ours.CHECK_STALLED.name: _problem(_CHECK),
+    ours.REMEDIATION_UNSERVED.name: _problem(_CHECK),
     ours.REMEDIATION_ORDERED.name: EventTemplate(_CHECK),
-    ours.OVERRIDE_USED.name: EventTemplate(_CHECK, mark=Emphasis.PROBLEM),
+    ours.OVERRIDE_USED.name: _problem(_CHECK),
     ours.ORDER_EXPIRED.name: EventTemplate(_CHECK),
-    ours.POLICY_NOT_PROVEN.name: EventTemplate(_REMEDIATION, mark=Emphasis.PROBLEM),
+    ours.POLICY_NOT_PROVEN.name: _problem(_REMEDIATION),
     ours.REMEDIATION_STARTED.name: EventTemplate(
         _CHECK, ((_CHECK, REMEDIATING), (_REMEDIATION, FENCE)), "started"
     ),
     ours.REMEDIATION_WITHDRAWN.name: EventTemplate(_CHECK, ((_CHECK, OVER),), "withdrawn"),
-    ours.REMEDIATION_ESCALATED.name: EventTemplate(_CHECK, ((_CHECK, UNHEALTHY),), mark=Emphasis.PROBLEM),
+    ours.REMEDIATION_ESCALATED.name: _problem(_CHECK, ((_CHECK, UNHEALTHY),)),
     ours.DELEGATE_CREATED.name: EventTemplate(_REMEDIATION),
     ours.DELEGATE_DELETED.name: EventTemplate(_REMEDIATION),
     ours.REMEDIATION_ANNOTATION_CLEARED.name: EventTemplate(_CHECK),
-    ours.REMEDIATION_ANNOTATION_IGNORED.name: EventTemplate(_CHECK, mark=Emphasis.PROBLEM),
+    ours.REMEDIATION_ANNOTATION_IGNORED.name: _problem(_CHECK),
     ours.REMEDIATION_HELD.name: EventTemplate(_REMEDIATION),
     ours.STILL_HELD.name: EventTemplate(_CHECK),
     ours.RECOVERY_STARTED.name: EventTemplate(_CHECK),
     ours.RECOVERY_SUCCEEDED.name: EventTemplate(_CHECK),
-    ours.RECOVERY_FAILED.name: EventTemplate(_CHECK, mark=Emphasis.PROBLEM),
+    ours.RECOVERY_FAILED.name: _problem(_CHECK),
     ours.RECOVERY_WITHDRAWN.name: EventTemplate(_CHECK),
-    ours.OPERATOR_CONFIRMED_OFF.name: EventTemplate(
-        _REMEDIATION, ((_REMEDIATION, RELEASE),), "evidence", Emphasis.EVIDENCE, "E5"
-    ),
+    ours.OPERATOR_CONFIRMED_OFF.name: _evidence("E5"),
     ours.POWER_OFF_REQUESTED.name: EventTemplate(
         _REMEDIATION, ((_REMEDIATION, FENCE), (_HOST, GOING_OFF)), "held-off"
     ),
-    ours.POWER_OFF_CONFIRMED.name: EventTemplate(
-        _REMEDIATION,
-        ((_REMEDIATION, RELEASE), (_HOST, OFF)),
-        "evidence",
-        Emphasis.EVIDENCE,
-        "E1",
-    ),
+    ours.POWER_OFF_CONFIRMED.name: _evidence("E1", (_HOST, OFF)),
     ours.POWER_ON_REQUESTED.name: EventTemplate(_HOST, ((_HOST, GOING_ON),), "let-on"),
-    ours.POWER_NOT_RESTORED.name: EventTemplate(_HOST, ((_REMEDIATION, OVER),), mark=Emphasis.PROBLEM),
-    ours.POWER_OFF_REQUEST_LEFT_BEHIND.name: EventTemplate(_HOST, mark=Emphasis.PROBLEM),
-    ours.POWER_CYCLE_FAILED.name: EventTemplate(
-        _REMEDIATION, ((_REMEDIATION, BACK_OFF),), "attempt-failed", Emphasis.PROBLEM
-    ),
-    ours.REMEDIATION_FAILED.name: EventTemplate(
-        _REMEDIATION, ((_REMEDIATION, FAILED),), "failed", Emphasis.PROBLEM
-    ),
-    ours.HOST_MARKED_UNHEALTHY.name: EventTemplate(_HOST, mark=Emphasis.PROBLEM),
-    ours.MACHINE_REPLACEMENT_REQUESTED.name: EventTemplate(
-        _REMEDIATION, ((_REMEDIATION, REPLACEMENT),), "handed-over", Emphasis.PROBLEM
+    ours.POWER_NOT_RESTORED.name: _problem(_HOST, ((_REMEDIATION, OVER),)),
+    ours.POWER_OFF_REQUEST_LEFT_BEHIND.name: _problem(_HOST),
+    ours.POWER_CYCLE_FAILED.name: _problem(_REMEDIATION, ((_REMEDIATION, BACK_OFF),), "attempt-failed"),
+    ours.REMEDIATION_FAILED.name: _problem(_REMEDIATION, ((_REMEDIATION, FAILED),), "failed"),
+    ours.HOST_MARKED_UNHEALTHY.name: _problem(_HOST),
+    ours.MACHINE_REPLACEMENT_REQUESTED.name: _problem(
+        _REMEDIATION, ((_REMEDIATION, REPLACEMENT),), "handed-over"
     ),
     # This event may be repeated after there is evidence, so no phase begins with it.
     ours.SELF_FENCING_REQUESTED.name: EventTemplate(_REMEDIATION, key="asked-to-end"),
-    ours.BOOT_END_PROVEN.name: EventTemplate(
-        _REMEDIATION, ((_REMEDIATION, RELEASE),), "evidence", Emphasis.EVIDENCE, "E4"
-    ),
-    ours.NEW_BOOT_OBSERVED.name: EventTemplate(
-        _REMEDIATION, ((_REMEDIATION, RELEASE),), "evidence", Emphasis.EVIDENCE, "E2"
-    ),
+    ours.BOOT_END_PROVEN.name: _evidence("E4"),
+    ours.NEW_BOOT_OBSERVED.name: _evidence("E2"),
     ours.MARKER_REMOVED.name: EventTemplate(_REMEDIATION, key="marker-off"),
-    ours.EVIDENCE_REVOKED.name: EventTemplate(
-        _REMEDIATION, ((_REMEDIATION, FENCE), (_WORKLOADS, HELD_AGAIN)), "voided", Emphasis.PROBLEM
+    ours.EVIDENCE_REVOKED.name: _problem(
+        _REMEDIATION, ((_REMEDIATION, FENCE), (_WORKLOADS, HELD_AGAIN)), "voided"
     ),
     ours.RELEASE_STARTED.name: EventTemplate(
         _WORKLOADS, ((_WORKLOADS, LEAVING),), "release", Emphasis.RELEASE
@@ -300,8 +294,8 @@ STORIES: Final[dict[str, EventTemplate]] = {
     ),
     ours.OUT_OF_SERVICE_TAINT_REMOVED.name: EventTemplate(_WORKLOADS),
     ours.NODE_RESTORED.name: EventTemplate(_NODE),
-    ours.NODE_NOT_RESTORED.name: EventTemplate(_NODE, mark=Emphasis.PROBLEM),
-    ours.NODE_CONTRADICTED_EVIDENCE.name: EventTemplate(_NODE, key="contradicted", mark=Emphasis.PROBLEM),
+    ours.NODE_NOT_RESTORED.name: _problem(_NODE),
+    ours.NODE_CONTRADICTED_EVIDENCE.name: _problem(_NODE, key="contradicted"),
     ours.REMEDIATION_SUCCEEDED.name: EventTemplate(
         _REMEDIATION, ((_REMEDIATION, OVER), (_HOST, OVER)), "succeeded"
     ),
@@ -315,8 +309,8 @@ STORIES: Final[dict[str, EventTemplate]] = {
     # Events of metal3's operator about an accepted request, not about actual power, so no state begins.
     "PowerOff": EventTemplate(_HOST, means="metal3 requested power off"),
     "PowerOn": EventTemplate(_HOST, means="metal3 requested power on"),
-    "PowerManagementError": EventTemplate(_HOST, mark=Emphasis.PROBLEM),
-    "BMCCredentialError": EventTemplate(_HOST, mark=Emphasis.PROBLEM),
+    "PowerManagementError": _problem(_HOST),
+    "BMCCredentialError": _problem(_HOST),
 }
 """Meanings by event reason."""
 
