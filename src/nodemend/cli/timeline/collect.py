@@ -214,8 +214,8 @@ _NODE, _CHECK, _REMEDIATION, _HOST, _WORKLOADS = Lane
 
 
 @dataclass(frozen=True, slots=True)
-class EventTemplate:
-    """Meaning of one event reason. `key` is the change's key if a status may report it as well."""
+class ChangeMeaning:
+    """Meaning of an event or of a recorded state. `key` is set if both may report the same change."""
 
     lane: Lane
     begins: tuple[LaneStart, ...] = ()
@@ -226,98 +226,100 @@ class EventTemplate:
     """Text before the event's message, if the message alone could be misunderstood as more than it means."""
 
 
-def _problem(lane: Lane, begins: tuple[LaneStart, ...] = (), key: str = "") -> EventTemplate:
-    return EventTemplate(lane, begins, key, Emphasis.PROBLEM)
+def problem_meaning(lane: Lane, begins: tuple[LaneStart, ...] = (), key: str = "") -> ChangeMeaning:
+    return ChangeMeaning(lane, begins, key, Emphasis.PROBLEM)
 
 
-def _evidence(class_: str, *begins: LaneStart) -> EventTemplate:
+def evidence_meaning(class_: str, *begins: LaneStart) -> ChangeMeaning:
     """The release begins with evidence of any class."""
     start = ((_REMEDIATION, RELEASE), *begins)
-    return EventTemplate(_REMEDIATION, start, "evidence", Emphasis.EVIDENCE, class_)
+    return ChangeMeaning(_REMEDIATION, start, "evidence", Emphasis.EVIDENCE, class_)
 
 
-STORIES: Final[dict[str, EventTemplate]] = {
-    ours.NODE_SUSPECT.name: EventTemplate(_CHECK, ((_CHECK, SUSPECT),)),
-    ours.NODE_UNHEALTHY.name: EventTemplate(_CHECK, ((_CHECK, UNHEALTHY),), "unhealthy"),
-    ours.NODE_HEALTHY.name: EventTemplate(_CHECK, ((_CHECK, OVER),), "healthy"),
-    ours.MACHINE_UNHEALTHY.name: EventTemplate(_CHECK, ((_CHECK, UNHEALTHY),), "unhealthy"),
-    ours.MACHINE_HEALTHY.name: EventTemplate(_CHECK, ((_CHECK, OVER),), "healthy"),
-    ours.CHECK_OVERLAPPED.name: _problem(_CHECK),
-    ours.CHECK_STALLED.name: _problem(_CHECK),
-    ours.REMEDIATION_UNSERVED.name: _problem(_CHECK),
-    ours.REMEDIATION_ORDERED.name: EventTemplate(_CHECK),
-    ours.OVERRIDE_USED.name: _problem(_CHECK),
-    ours.ORDER_EXPIRED.name: EventTemplate(_CHECK),
-    ours.POLICY_NOT_PROVEN.name: _problem(_REMEDIATION),
-    ours.REMEDIATION_STARTED.name: EventTemplate(
+STORIES: Final[dict[str, ChangeMeaning]] = {
+    ours.NODE_SUSPECT.name: ChangeMeaning(_CHECK, ((_CHECK, SUSPECT),)),
+    ours.NODE_UNHEALTHY.name: ChangeMeaning(_CHECK, ((_CHECK, UNHEALTHY),), "unhealthy"),
+    ours.NODE_HEALTHY.name: ChangeMeaning(_CHECK, ((_CHECK, OVER),), "healthy"),
+    ours.MACHINE_UNHEALTHY.name: ChangeMeaning(_CHECK, ((_CHECK, UNHEALTHY),), "unhealthy"),
+    ours.MACHINE_HEALTHY.name: ChangeMeaning(_CHECK, ((_CHECK, OVER),), "healthy"),
+    ours.CHECK_OVERLAPPED.name: problem_meaning(_CHECK),
+    ours.CHECK_STALLED.name: problem_meaning(_CHECK),
+    ours.REMEDIATION_UNSERVED.name: problem_meaning(_CHECK),
+    ours.REMEDIATION_ORDERED.name: ChangeMeaning(_CHECK),
+    ours.OVERRIDE_USED.name: problem_meaning(_CHECK),
+    ours.ORDER_EXPIRED.name: ChangeMeaning(_CHECK),
+    ours.POLICY_NOT_PROVEN.name: problem_meaning(_REMEDIATION),
+    ours.REMEDIATION_STARTED.name: ChangeMeaning(
         _CHECK, ((_CHECK, REMEDIATING), (_REMEDIATION, FENCE)), "started"
     ),
-    ours.REMEDIATION_WITHDRAWN.name: EventTemplate(_CHECK, ((_CHECK, OVER),), "withdrawn"),
-    ours.REMEDIATION_ESCALATED.name: _problem(_CHECK, ((_CHECK, UNHEALTHY),)),
-    ours.DELEGATE_CREATED.name: EventTemplate(_REMEDIATION),
-    ours.DELEGATE_DELETED.name: EventTemplate(_REMEDIATION),
-    ours.REMEDIATION_ANNOTATION_CLEARED.name: EventTemplate(_CHECK),
-    ours.REMEDIATION_ANNOTATION_IGNORED.name: _problem(_CHECK),
-    ours.REMEDIATION_HELD.name: EventTemplate(_REMEDIATION),
-    ours.STILL_HELD.name: EventTemplate(_CHECK),
-    ours.RECOVERY_STARTED.name: EventTemplate(_CHECK),
-    ours.RECOVERY_SUCCEEDED.name: EventTemplate(_CHECK),
-    ours.RECOVERY_FAILED.name: _problem(_CHECK),
-    ours.RECOVERY_WITHDRAWN.name: EventTemplate(_CHECK),
-    ours.OPERATOR_CONFIRMED_OFF.name: _evidence("E5"),
-    ours.POWER_OFF_REQUESTED.name: EventTemplate(
+    ours.REMEDIATION_WITHDRAWN.name: ChangeMeaning(_CHECK, ((_CHECK, OVER),), "withdrawn"),
+    ours.REMEDIATION_ESCALATED.name: problem_meaning(_CHECK, ((_CHECK, UNHEALTHY),)),
+    ours.DELEGATE_CREATED.name: ChangeMeaning(_REMEDIATION),
+    ours.DELEGATE_DELETED.name: ChangeMeaning(_REMEDIATION),
+    ours.REMEDIATION_ANNOTATION_CLEARED.name: ChangeMeaning(_CHECK),
+    ours.REMEDIATION_ANNOTATION_IGNORED.name: problem_meaning(_CHECK),
+    ours.REMEDIATION_HELD.name: ChangeMeaning(_REMEDIATION),
+    ours.STILL_HELD.name: ChangeMeaning(_CHECK),
+    ours.RECOVERY_STARTED.name: ChangeMeaning(_CHECK),
+    ours.RECOVERY_SUCCEEDED.name: ChangeMeaning(_CHECK),
+    ours.RECOVERY_FAILED.name: problem_meaning(_CHECK),
+    ours.RECOVERY_WITHDRAWN.name: ChangeMeaning(_CHECK),
+    ours.OPERATOR_CONFIRMED_OFF.name: evidence_meaning("E5"),
+    ours.POWER_OFF_REQUESTED.name: ChangeMeaning(
         _REMEDIATION, ((_REMEDIATION, FENCE), (_HOST, GOING_OFF)), "held-off"
     ),
-    ours.POWER_OFF_CONFIRMED.name: _evidence("E1", (_HOST, OFF)),
-    ours.POWER_ON_REQUESTED.name: EventTemplate(_HOST, ((_HOST, GOING_ON),), "let-on"),
-    ours.POWER_NOT_RESTORED.name: _problem(_HOST, ((_REMEDIATION, OVER),)),
-    ours.POWER_OFF_REQUEST_LEFT_BEHIND.name: _problem(_HOST),
-    ours.POWER_CYCLE_FAILED.name: _problem(_REMEDIATION, ((_REMEDIATION, BACK_OFF),), "attempt-failed"),
-    ours.REMEDIATION_FAILED.name: _problem(_REMEDIATION, ((_REMEDIATION, FAILED),), "failed"),
-    ours.HOST_MARKED_UNHEALTHY.name: _problem(_HOST),
-    ours.MACHINE_REPLACEMENT_REQUESTED.name: _problem(
+    ours.POWER_OFF_CONFIRMED.name: evidence_meaning("E1", (_HOST, OFF)),
+    ours.POWER_ON_REQUESTED.name: ChangeMeaning(_HOST, ((_HOST, GOING_ON),), "let-on"),
+    ours.POWER_NOT_RESTORED.name: problem_meaning(_HOST, ((_REMEDIATION, OVER),)),
+    ours.POWER_OFF_REQUEST_LEFT_BEHIND.name: problem_meaning(_HOST),
+    ours.POWER_CYCLE_FAILED.name: problem_meaning(
+        _REMEDIATION, ((_REMEDIATION, BACK_OFF),), "attempt-failed"
+    ),
+    ours.REMEDIATION_FAILED.name: problem_meaning(_REMEDIATION, ((_REMEDIATION, FAILED),), "failed"),
+    ours.HOST_MARKED_UNHEALTHY.name: problem_meaning(_HOST),
+    ours.MACHINE_REPLACEMENT_REQUESTED.name: problem_meaning(
         _REMEDIATION, ((_REMEDIATION, REPLACEMENT),), "handed-over"
     ),
     # This event may be repeated after there is evidence, so no phase begins with it.
-    ours.SELF_FENCING_REQUESTED.name: EventTemplate(_REMEDIATION, key="asked-to-end"),
-    ours.BOOT_END_PROVEN.name: _evidence("E4"),
-    ours.NEW_BOOT_OBSERVED.name: _evidence("E2"),
-    ours.MARKER_REMOVED.name: EventTemplate(_REMEDIATION, key="marker-off"),
-    ours.EVIDENCE_REVOKED.name: _problem(
+    ours.SELF_FENCING_REQUESTED.name: ChangeMeaning(_REMEDIATION, key="asked-to-end"),
+    ours.BOOT_END_PROVEN.name: evidence_meaning("E4"),
+    ours.NEW_BOOT_OBSERVED.name: evidence_meaning("E2"),
+    ours.MARKER_REMOVED.name: ChangeMeaning(_REMEDIATION, key="marker-off"),
+    ours.EVIDENCE_REVOKED.name: problem_meaning(
         _REMEDIATION, ((_REMEDIATION, FENCE), (_WORKLOADS, HELD_AGAIN)), "voided"
     ),
-    ours.RELEASE_STARTED.name: EventTemplate(
+    ours.RELEASE_STARTED.name: ChangeMeaning(
         _WORKLOADS, ((_WORKLOADS, LEAVING),), "release", Emphasis.RELEASE
     ),
-    ours.WORKLOADS_RELEASED.name: EventTemplate(
+    ours.WORKLOADS_RELEASED.name: ChangeMeaning(
         _WORKLOADS, ((_WORKLOADS, ELSEWHERE), (_REMEDIATION, RECOVER)), "gone"
     ),
-    ours.OUT_OF_SERVICE_TAINT_REMOVED.name: EventTemplate(_WORKLOADS),
-    ours.NODE_RESTORED.name: EventTemplate(_NODE),
-    ours.NODE_NOT_RESTORED.name: _problem(_NODE),
-    ours.NODE_CONTRADICTED_EVIDENCE.name: _problem(_NODE, key="contradicted"),
-    ours.REMEDIATION_SUCCEEDED.name: EventTemplate(
+    ours.OUT_OF_SERVICE_TAINT_REMOVED.name: ChangeMeaning(_WORKLOADS),
+    ours.NODE_RESTORED.name: ChangeMeaning(_NODE),
+    ours.NODE_NOT_RESTORED.name: problem_meaning(_NODE),
+    ours.NODE_CONTRADICTED_EVIDENCE.name: problem_meaning(_NODE, key="contradicted"),
+    ours.REMEDIATION_SUCCEEDED.name: ChangeMeaning(
         _REMEDIATION, ((_REMEDIATION, OVER), (_HOST, OVER)), "succeeded"
     ),
-    ours.REMEDIATION_STOPPED.name: EventTemplate(
+    ours.REMEDIATION_STOPPED.name: ChangeMeaning(
         _REMEDIATION, ((_REMEDIATION, OVER), (_HOST, OVER)), "stopped"
     ),
     # Events of the kubelet and of Kubernetes' own controllers.
-    "NodeNotReady": EventTemplate(_NODE, ((_NODE, NOT_READY), (_WORKLOADS, HELD)), "not-ready"),
-    "NodeReady": EventTemplate(_NODE, ((_NODE, READY), (_WORKLOADS, OVER)), "ready"),
-    "Rebooted": EventTemplate(_NODE, key="rebooted"),
+    "NodeNotReady": ChangeMeaning(_NODE, ((_NODE, NOT_READY), (_WORKLOADS, HELD)), "not-ready"),
+    "NodeReady": ChangeMeaning(_NODE, ((_NODE, READY), (_WORKLOADS, OVER)), "ready"),
+    "Rebooted": ChangeMeaning(_NODE, key="rebooted"),
     # Events of metal3's operator about an accepted request, not about actual power, so no state begins.
-    "PowerOff": EventTemplate(_HOST, means="metal3 requested power off"),
-    "PowerOn": EventTemplate(_HOST, means="metal3 requested power on"),
-    "PowerManagementError": _problem(_HOST),
-    "BMCCredentialError": _problem(_HOST),
+    "PowerOff": ChangeMeaning(_HOST, means="metal3 requested power off"),
+    "PowerOn": ChangeMeaning(_HOST, means="metal3 requested power on"),
+    "PowerManagementError": problem_meaning(_HOST),
+    "BMCCredentialError": problem_meaning(_HOST),
 }
-"""Meanings by event reason."""
+"""Meanings by event reason. A status that reports the same change has the same meaning."""
 
 ELSE: Final = {
-    "Node": EventTemplate(_NODE),
-    "BareMetalHost": EventTemplate(_HOST),
-    "Machine": EventTemplate(_NODE),
+    "Node": ChangeMeaning(_NODE),
+    "BareMetalHost": ChangeMeaning(_HOST),
+    "Machine": ChangeMeaning(_NODE),
 }
 """Meanings of all other events, by the kind of the object that the event regards."""
 
@@ -331,7 +333,7 @@ def from_events(events: Iterable[EventWire]) -> Iterator[MomentDraft]:
         at = written_moment(event.first_time)
         if at is None:
             continue
-        story = STORIES.get(event.reason) or ELSE.get(event.regarding.kind) or EventTemplate(Lane.NODE)
+        story = STORIES.get(event.reason) or ELSE.get(event.regarding.kind) or ChangeMeaning(Lane.NODE)
         last = written_moment(event.last_time)
         by = f" by {event.reporter}" if event.reporter and event.reason not in _OURS else ""
         yield MomentDraft(
@@ -350,13 +352,13 @@ def from_events(events: Iterable[EventWire]) -> Iterator[MomentDraft]:
         )
 
 
-def _what(event: EventWire, story: EventTemplate) -> str:
+def _what(event: EventWire, story: ChangeMeaning) -> str:
     said = event.note or f"{event.reason}."
     before = story.evidence or story.means
     return f"{before}: {said}" if before else said
 
 
-def _lane(event: EventWire, story: EventTemplate) -> Lane:
+def _lane(event: EventWire, story: ChangeMeaning) -> Lane:
     """Return the lane.
 
     The component that holds emits the event of a hold: the checker before the remediation exists, the
@@ -366,7 +368,7 @@ def _lane(event: EventWire, story: EventTemplate) -> Lane:
     return Lane.CHECK if held_early else story.lane
 
 
-def _mark(event: EventWire, story: EventTemplate) -> Emphasis:
+def _mark(event: EventWire, story: ChangeMeaning) -> Emphasis:
     """Return the mark. An unknown warning counts as trouble; for known events the table decides."""
     unheard_of = event.reason not in STORIES and event.type == "Warning"
     return Emphasis.PROBLEM if unheard_of else story.mark

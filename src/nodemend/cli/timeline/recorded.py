@@ -5,8 +5,7 @@ status of the checks and of the policy.
 """
 
 from collections.abc import Iterator
-from datetime import datetime
-from functools import partial
+from dataclasses import replace
 
 from nodemend.api import condition_types, well_known
 from nodemend.api.manual_remediation import ManualRemediation
@@ -18,25 +17,39 @@ from nodemend.cli.agents import read_agent
 from nodemend.cli.listing import AnyRemediation, resource_of
 from nodemend.cli.node_report import NodeCase
 from nodemend.cli.timeline import collect as states
-from nodemend.cli.timeline.collect import OVER, Emphasis, Lane, LaneStart, MomentDraft
+from nodemend.cli.timeline.collect import (
+    OVER,
+    STORIES,
+    ChangeMeaning,
+    Lane,
+    MomentDraft,
+    evidence_meaning,
+    problem_meaning,
+)
 from nodemend.records.live_reads import value_of
 from nodemend.remediation.node_state import DEFAULT_LEASE_SECONDS
 from nodemend.safety.facts import Present
 from nodemend.safety.holds import spell_a
+from nodemend.telemetry import event_reasons as ours
 
 
 def _known(
-    written: str | None,
-    lane: Lane,
-    what: str,
-    source: str,
-    key: str = "",
-    begins: tuple[LaneStart, ...] = (),
+    written: str | None, what: str, source: str, meaning: ChangeMeaning, because: str = ""
 ) -> Iterator[MomentDraft]:
     """Yield the entry; nothing if its time is missing or invalid."""
     at = written_moment(written)
     if at is not None:
-        yield MomentDraft(at=at, lane=lane, what=what, sources=(source,), key=key, begins=begins)
+        yield MomentDraft(
+            at=at,
+            lane=meaning.lane,
+            what=what,
+            sources=(source,),
+            key=meaning.key,
+            mark=meaning.mark,
+            evidence=meaning.evidence,
+            because=because,
+            begins=meaning.begins,
+        )
 
 
 def of_node(check: NodeHealthCheck, node: str) -> Iterator[MomentDraft]:
@@ -56,26 +69,23 @@ def of_machine(policy: RemediationPolicy, node: str) -> Iterator[MomentDraft]:
 
 
 def _both_ends(past: PastRemediation | MachineRemediation, asked: str, source: str) -> Iterator[MomentDraft]:
-    begins = ((Lane.REMEDIATION, states.REMEDIATION),)
-    yield from _known(past.began, Lane.CHECK, asked, source, "started", begins)
-    what, ends = f"The {past.kind} is over: {past.outcome}.", ((Lane.REMEDIATION, OVER), (Lane.CHECK, OVER))
-    yield from _known(past.ended, Lane.CHECK, what, source, "ended", ends)
+    started = ChangeMeaning(Lane.CHECK, ((Lane.REMEDIATION, states.REMEDIATION),), "started")
+    yield from _known(past.began, asked, source, started)
+    ended = ChangeMeaning(Lane.CHECK, ((Lane.REMEDIATION, OVER), (Lane.CHECK, OVER)), "ended")
+    yield from _known(past.ended, f"The {past.kind} is over: {past.outcome}.", source, ended)
 
 
 def remediation_drafts(remediation: AnyRemediation) -> Iterator[MomentDraft]:
     yield from _life(remediation)
     yield from _signs_of_life(remediation)
     for condition in remediation.status.conditions:
-        at = written_moment(condition.last_transition_time)
-        draft = _turn(remediation, condition, at) if at is not None else None
-        if draft is not None:
-            yield draft
+        yield from _turn(remediation, condition)
 
 
 def last_life(written: str | None, source: str) -> Iterator[MomentDraft]:
-    what = "Its kubelet's last Lease renewal."
     begins = ((Lane.NODE, states.SILENT), (Lane.WORKLOADS, states.HELD))
-    yield from _known(written, Lane.NODE, what, source, "last-life", begins)
+    silent = ChangeMeaning(Lane.NODE, begins, "last-life")
+    yield from _known(written, "Its kubelet's last Lease renewal.", source, silent)
 
 
 def _life(remediation: AnyRemediation) -> Iterator[MomentDraft]:
@@ -83,9 +93,10 @@ def _life(remediation: AnyRemediation) -> Iterator[MomentDraft]:
     address = f"{resource_of(remediation).kind} {metadata.namespace}/{metadata.name}"
     check = metadata.labels.get(well_known.CHECK, "")
     what = f"{address} was created{f' for nhc/{check}' if check else ''}."
-    yield from _known(metadata.creation_timestamp, lane, what, source, "started", ((lane, states.FENCE),))
-    what = f"{address} is being deleted."
-    yield from _known(metadata.deletion_timestamp, lane, what, source, "deleted", ((lane, states.ENDING),))
+    started = ChangeMeaning(lane, ((lane, states.FENCE),), "started")
+    yield from _known(metadata.creation_timestamp, what, source, started)
+    deleted = ChangeMeaning(lane, ((lane, states.ENDING),), "deleted")
+    yield from _known(metadata.deletion_timestamp, f"{address} is being deleted.", source, deleted)
 
 
 def _signs_of_life(remediation: AnyRemediation) -> Iterator[MomentDraft]:
@@ -97,63 +108,36 @@ def _signs_of_life(remediation: AnyRemediation) -> Iterator[MomentDraft]:
     elif isinstance(remediation, Metal3Remediation) and remediation.status.seen_off is not None:
         sighting, host = remediation.status.seen_off, remediation.status.host
         spoken.add(sighting.last_renew_time)
-        what, begins = (
-            f"{host or 'Its host'} was off, as its operator wrote then.",
-            ((Lane.HOST, states.OFF),),
-        )
-        yield from _known(sighting.last_updated, Lane.HOST, what, f"{source}.seenOff", "off", begins)
+        what = f"{host or 'Its host'} was off, as its operator wrote then."
+        off = ChangeMeaning(Lane.HOST, ((Lane.HOST, states.OFF),), "off")
+        yield from _known(sighting.last_updated, what, f"{source}.seenOff", off)
     for text in sorted(spoken):
         yield from last_life(text, source)
 
 
-def _turn(remediation: AnyRemediation, condition: Condition, at: datetime) -> MomentDraft | None:
-    """Return the draft of a condition that became true or failed, otherwise None."""
-    status, turn = remediation.status, partial(MomentDraft, at=at, sources=(f"condition {condition.type}",))
-    evidence, lane = status.evidence, Lane.REMEDIATION
+def _turn(remediation: AnyRemediation, condition: Condition) -> Iterator[MomentDraft]:
+    """Yield the entry of a condition that became true or failed; otherwise nothing."""
+    at, source = condition.last_transition_time, f"condition {condition.type}"
+    status, evidence = remediation.status, remediation.status.evidence
     because = f"{evidence.by}: {evidence.reason}." if evidence is not None else ""
     match condition.type, condition.status:
         case condition_types.FENCED, "True" if evidence is not None:
-            return turn(
-                lane=lane,
-                what=f"{evidence.class_}: {because}",
-                key="evidence",
-                mark=Emphasis.EVIDENCE,
-                evidence=evidence.class_,
-                because=because,
-                begins=_after_evidence(remediation),
-            )
+            host = ((Lane.HOST, states.OFF),) if isinstance(remediation, Metal3Remediation) else ()
+            fenced = evidence_meaning(evidence.class_, *host)
+            yield from _known(at, f"{evidence.class_}: {because}", source, fenced, because)
         case condition_types.WORKLOAD_RELEASED, "True":
-            return turn(
-                lane=Lane.WORKLOADS,
-                what="All pods and volumes that must leave the node have left.",
-                key="gone",
-                evidence=evidence.class_ if evidence is not None else "",
-                because=because,
-                begins=((Lane.WORKLOADS, states.ELSEWHERE), (lane, states.RECOVER)),
-            )
+            what = "All pods and volumes that must leave the node have left."
+            class_ = evidence.class_ if evidence is not None else ""
+            gone = replace(STORIES[ours.WORKLOADS_RELEASED.name], evidence=class_)
+            yield from _known(at, what, source, gone, because)
         case condition_types.SUCCEEDED, "True":
-            return turn(
-                lane=lane,
-                what=status.message or "It has succeeded.",
-                key="succeeded",
-                begins=((lane, OVER), (Lane.HOST, OVER)),
-            )
+            succeeded = STORIES[ours.REMEDIATION_SUCCEEDED.name]
+            yield from _known(at, status.message or "It has succeeded.", source, succeeded)
         case condition_types.SUCCEEDED, "False":
-            return turn(
-                lane=lane,
-                what=status.message or "It has failed.",
-                key="failed",
-                mark=Emphasis.PROBLEM,
-                begins=((lane, states.FAILED),),
-            )
+            failed = STORIES[ours.REMEDIATION_FAILED.name]
+            yield from _known(at, status.message or "It has failed.", source, failed)
         case _:
-            return None
-
-
-def _after_evidence(remediation: AnyRemediation) -> tuple[LaneStart, ...]:
-    release = (Lane.REMEDIATION, states.RELEASE)
-    by_power = isinstance(remediation, Metal3Remediation)
-    return (release, (Lane.HOST, states.OFF)) if by_power else (release,)
+            pass
 
 
 def _source(remediation: AnyRemediation) -> str:
@@ -181,25 +165,17 @@ def _node(case: NodeCase) -> Iterator[MomentDraft]:
         return
     ready = next((one for one in node.status.conditions if one.type == "Ready"), None)
     if ready is not None:
-        key, begins = "not-ready", ((Lane.NODE, states.NOT_READY), (Lane.WORKLOADS, states.HELD))
-        if ready.status == "True":
-            key, begins = "ready", ((Lane.NODE, states.READY), (Lane.WORKLOADS, OVER))
+        meaning = STORIES["NodeReady" if ready.status == "True" else "NodeNotReady"]
         what = f"Ready={ready.status}" + (f": {ready.reason}." if ready.reason else ".")
-        yield from _known(ready.last_transition_time, Lane.NODE, what, "condition Ready", key, begins)
+        yield from _known(ready.last_transition_time, what, "condition Ready", meaning)
     for taint in node.spec.taints:
-        added = written_moment(taint.time_added)
-        if taint.key == well_known.OUT_OF_SERVICE and added is not None:
-            ours = taint.value == well_known.OUR_TAINT_VALUE
-            yield MomentDraft(
-                at=added,
-                lane=Lane.WORKLOADS,
-                what=f"{'Nodemend' if ours else 'Another client'} set the out-of-service taint on "
-                f"{case.name}.",
-                sources=("taint",),
-                key="release" if ours else "released-by-others",
-                mark=Emphasis.RELEASE if ours else Emphasis.PROBLEM,
-                begins=((Lane.WORKLOADS, states.LEAVING),),
-            )
+        if taint.key == well_known.OUT_OF_SERVICE:
+            begins, who = ((Lane.WORKLOADS, states.LEAVING),), "Another client"
+            meaning = problem_meaning(Lane.WORKLOADS, begins, "released-by-others")
+            if taint.value == well_known.OUR_TAINT_VALUE:
+                meaning, who = STORIES[ours.RELEASE_STARTED.name], "Nodemend"
+            what = f"{who} set the out-of-service taint on {case.name}."
+            yield from _known(taint.time_added, what, "taint", meaning)
 
 
 def _kubelet(case: NodeCase) -> Iterator[MomentDraft]:
@@ -216,22 +192,17 @@ def _agent(case: NodeCase) -> Iterator[MomentDraft]:
     """Yield the last renewal of a silent agent."""
     lease = value_of(case.agent)
     if lease is not None and read_agent(lease, case.now).silent:
-        what, source = "Its agent's last Lease renewal.", "Lease of its agent"
-        yield from _known(lease.spec.renew_time, Lane.NODE, what, source, "agent-silent")
+        silent = ChangeMeaning(Lane.NODE, key="agent-silent")
+        what = "Its agent's last Lease renewal."
+        yield from _known(lease.spec.renew_time, what, "Lease of its agent", silent)
 
 
 def _machine(case: NodeCase) -> Iterator[MomentDraft]:
     behind = value_of(case.behind)
-    deleted = written_moment(behind.machine.metadata.deletion_timestamp) if behind is not None else None
-    if behind is not None and deleted is not None:
+    if behind is not None:
         metadata = behind.machine.metadata
-        yield MomentDraft(
-            at=deleted,
-            lane=Lane.NODE,
-            what=f"Its Machine {metadata.namespace}/{metadata.name} is deleted.",
-            sources=("Machine",),
-            mark=Emphasis.PROBLEM,
-        )
+        what = f"Its Machine {metadata.namespace}/{metadata.name} is deleted."
+        yield from _known(metadata.deletion_timestamp, what, "Machine", problem_meaning(Lane.NODE))
 
 
 def _host(case: NodeCase) -> Iterator[MomentDraft]:
@@ -243,18 +214,14 @@ def _host(case: NodeCase) -> Iterator[MomentDraft]:
     at, on = written_moment(host.status.last_updated), host.status.powered_on
     # A power state from before the first power cycle is not part of the timeline.
     if at is not None and on is not None and any(one is not None and one <= at for one in begun):
-        said = "on" if on else "off"
-        yield MomentDraft(
-            at=at,
-            lane=Lane.HOST,
-            what=f"metal3 last reported {host.metadata.namespace}/{host.metadata.name} as {said}.",
-            sources=("BareMetalHost",),
-            key=said,
-            begins=((Lane.HOST, states.ON if on else states.OFF),),
-        )
+        said, state = ("on", states.ON) if on else ("off", states.OFF)
+        what = f"metal3 last reported {host.metadata.namespace}/{host.metadata.name} as {said}."
+        power = ChangeMeaning(Lane.HOST, ((Lane.HOST, state),), said)
+        yield from _known(host.status.last_updated, what, "BareMetalHost", power)
 
 
 def _volumes(case: NodeCase) -> Iterator[MomentDraft]:
     for volume in value_of(case.volumes) or ():
         what = f"{volume.metadata.name} is being detached."
-        yield from _known(volume.metadata.deletion_timestamp, Lane.WORKLOADS, what, "VolumeAttachment")
+        detaching = ChangeMeaning(Lane.WORKLOADS)
+        yield from _known(volume.metadata.deletion_timestamp, what, "VolumeAttachment", detaching)
