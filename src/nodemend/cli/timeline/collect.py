@@ -6,13 +6,13 @@ The conversion is pure. Both text and picture are rendered from the view alone.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar, Final
 
 from nodemend.api.meta import written_moment
-from nodemend.api.resources import EVENT
+from nodemend.api.resources import BARE_METAL_HOST, EVENT
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.node_report import NodeCase, gather_case
 from nodemend.kube.events import EventWire
@@ -316,14 +316,6 @@ STORIES: Final[dict[str, ChangeMeaning]] = {
 }
 """Meanings by event reason. A status that reports the same change has the same meaning."""
 
-ELSE: Final = {
-    "Node": ChangeMeaning(_NODE),
-    "BareMetalHost": ChangeMeaning(_HOST),
-    "Machine": ChangeMeaning(_NODE),
-}
-"""Meanings of all other events, by the kind of the object that the event regards."""
-
-
 _OURS: Final = frozenset(one.name for one in EVENT_REASONS)
 _CHECKER: Final = "checker"
 
@@ -333,42 +325,39 @@ def from_events(events: Iterable[EventWire]) -> Iterator[MomentDraft]:
         at = written_moment(event.first_time)
         if at is None:
             continue
-        story = STORIES.get(event.reason) or ELSE.get(event.regarding.kind) or ChangeMeaning(Lane.NODE)
+        meaning = _meaning(event)
         last = written_moment(event.last_time)
         by = f" by {event.reporter}" if event.reporter and event.reason not in _OURS else ""
         yield MomentDraft(
             at=at,
-            lane=_lane(event, story),
-            what=_what(event, story),
+            lane=meaning.lane,
+            what=_what(event, meaning),
             sources=(f"event {event.reason}{by}",),
-            key=story.key,
-            mark=_mark(event, story),
-            evidence=story.evidence,
-            because=event.note if story.evidence else "",
-            begins=story.begins,
+            key=meaning.key,
+            mark=meaning.mark,
+            evidence=meaning.evidence,
+            because=event.note if meaning.evidence else "",
+            begins=meaning.begins,
             from_event=True,
             times=event.count,
             last=last if event.count > 1 else None,
         )
 
 
-def _what(event: EventWire, story: ChangeMeaning) -> str:
+def _meaning(event: EventWire) -> ChangeMeaning:
+    """Return the meaning by the table. An unknown event concerns its object; a warning is a problem."""
+    known = STORIES.get(event.reason)
+    if known is None:
+        lane = _HOST if event.regarding.kind == BARE_METAL_HOST.kind else _NODE
+        return problem_meaning(lane) if event.type == "Warning" else ChangeMeaning(lane)
+    if event.reason == REMEDIATION_HELD.name and _CHECKER in event.reporter:
+        # The component that holds emits the event: the checker before the remediation exists, the remediator
+        # afterwards.
+        return replace(known, lane=_CHECK)
+    return known
+
+
+def _what(event: EventWire, meaning: ChangeMeaning) -> str:
     said = event.note or f"{event.reason}."
-    before = story.evidence or story.means
+    before = meaning.evidence or meaning.means
     return f"{before}: {said}" if before else said
-
-
-def _lane(event: EventWire, story: ChangeMeaning) -> Lane:
-    """Return the lane.
-
-    The component that holds emits the event of a hold: the checker before the remediation exists, the
-    remediator afterwards.
-    """
-    held_early = event.reason == REMEDIATION_HELD.name and _CHECKER in event.reporter
-    return Lane.CHECK if held_early else story.lane
-
-
-def _mark(event: EventWire, story: ChangeMeaning) -> Emphasis:
-    """Return the mark. An unknown warning counts as trouble; for known events the table decides."""
-    unheard_of = event.reason not in STORIES and event.type == "Warning"
-    return Emphasis.PROBLEM if unheard_of else story.mark
