@@ -136,8 +136,7 @@ def ask_record(address: LeaseAddress) -> Request:
 
 def place_record(address: LeaseAddress, seconds: int, wall: datetime) -> Request:
     """Create the Lease without a holder, to be left alone for `seconds`."""
-    spec = {"holderIdentity": "", "leaseDurationSeconds": seconds, "renewTime": print_micro_time(wall)}
-    return create_lease(address, {}, spec, manager=FIELD_MANAGER)
+    return create_lease(address, {}, _spec("", seconds, wall), manager=FIELD_MANAGER)
 
 
 def claim_record(address: LeaseAddress, record: Record, holder: Holder, wall: datetime) -> Request:
@@ -155,22 +154,16 @@ def claim_record(address: LeaseAddress, record: Record, holder: Holder, wall: da
 
 
 def renew_record(address: LeaseAddress, record: Record, holder: Holder, wall: datetime) -> Request:
-    spec: dict[str, object] = {
-        "holderIdentity": holder.identity,
-        "leaseDurationSeconds": holder.seconds,
-        "renewTime": print_micro_time(wall),
-    }
-    return _patch(address, record, spec, holder.memory)
+    return _patch(address, record, _spec(holder.identity, holder.seconds, wall), holder.memory)
 
 
 def release_record(address: LeaseAddress, record: Record, wall: datetime) -> Request:
     """Release the Lease in the same form as client-go: without a holder, for one second."""
-    spec: dict[str, object] = {
-        "holderIdentity": "",
-        "leaseDurationSeconds": 1,
-        "renewTime": print_micro_time(wall),
-    }
-    return _patch(address, record, spec)
+    return _patch(address, record, _spec("", 1, wall))
+
+
+def _spec(holder: str, seconds: int, wall: datetime) -> dict[str, object]:
+    return {"holderIdentity": holder, "leaseDurationSeconds": seconds, "renewTime": print_micro_time(wall)}
 
 
 def _patch(

@@ -89,27 +89,24 @@ def list_page(resource: Resource, of: Selection, *, limit: int, token: str = "")
 
 def watch(resource: Resource, of: Selection, *, version: str, seconds: int) -> Request:
     """The changes after `version`, with bookmarks; the server ends the watch after `seconds`."""
-    query = (
-        ("watch", "true"),
-        ("allowWatchBookmarks", "true"),
-        ("resourceVersion", version),
-        ("timeoutSeconds", str(seconds)),
-        *of.query,
-    )
-    return Request(Method.GET, collection_path(resource, of.namespace), query)
+    return _watch(resource, of, (("resourceVersion", version),), seconds)
 
 
 def watch_list(resource: Resource, of: Selection, *, seconds: int) -> Request:
     """The current objects as a stream, ended by a marked bookmark, and then changes."""
-    query = (
-        ("watch", "true"),
-        ("allowWatchBookmarks", "true"),
-        ("sendInitialEvents", "true"),
-        ("resourceVersionMatch", "NotOlderThan"),
-        ("timeoutSeconds", str(seconds)),
-        *of.query,
-    )
+    begin = (("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan"))
+    return _watch(resource, of, begin, seconds)
+
+
+def _watch(resource: Resource, of: Selection, begin: tuple[tuple[str, str], ...], seconds: int) -> Request:
+    bookmarks = (("watch", "true"), ("allowWatchBookmarks", "true"))
+    query = (*bookmarks, *begin, ("timeoutSeconds", str(seconds)), *of.query)
     return Request(Method.GET, collection_path(resource, of.namespace), query)
+
+
+def object_of(resource: Resource, fields: Mapping[str, object]) -> dict[str, object]:
+    """An object of this kind on the wire."""
+    return {"apiVersion": resource.api_version, "kind": resource.kind, **fields}
 
 
 def create(resource: Resource, body: object, namespace: str = "", *, manager: str) -> Request:
@@ -147,8 +144,7 @@ def apply(
     """Own the named fields completely. Never for Node taints: many controllers write that one list."""
     address = {"name": name, "namespace": namespace} if namespace else {"name": name}
     metadata = {**_mapping(fields.get("metadata")), **address}
-    header = {"apiVersion": resource.api_version, "kind": resource.kind}
-    body = msgspec.json.encode({**header, **fields, "metadata": metadata})
+    body = msgspec.json.encode({**object_of(resource, fields), "metadata": metadata})
     query = (("fieldManager", manager), ("force", "true"))
     path = item_path(resource, name, namespace, subresource)
     return Request(Method.PATCH, path, query, body, Content.APPLY_PATCH)
@@ -226,12 +222,8 @@ def create_lease(
     address: LeaseAddress, metadata: Mapping[str, object], spec: Mapping[str, object], *, manager: str
 ) -> Request:
     """Create the Lease, with its address and `metadata`."""
-    body = {
-        "apiVersion": LEASE.api_version,
-        "kind": LEASE.kind,
-        "metadata": {"name": address.name, "namespace": address.namespace, **metadata},
-        "spec": spec,
-    }
+    metadata = {"name": address.name, "namespace": address.namespace, **metadata}
+    body = object_of(LEASE, {"metadata": metadata, "spec": spec})
     return create(LEASE, body, address.namespace, manager=manager)
 
 

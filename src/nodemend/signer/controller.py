@@ -26,7 +26,7 @@ from nodemend.kube.leader_runner import ElectionObserver, ElectionSettings, Lead
 from nodemend.kube.outcome import DECODE_ERRORS, Acknowledged, Ok, Refused, decoder_of
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.kube.reflector import Reflector
-from nodemend.kube.request import Precondition, Request, Selection, create, merge_patch
+from nodemend.kube.request import Precondition, Request, Selection, create, merge_patch, object_of
 from nodemend.kube.store import Change, Projection
 from nodemend.kube.tasks import run_together
 from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, read_result
@@ -283,9 +283,8 @@ def _place(record: AuthorityRecord, namespace: str) -> Request:
 
 
 def _created(resource: Resource, name: str, namespace: str, data: Mapping[str, str]) -> Request:
-    metadata = {"name": name, "namespace": namespace}
-    header = {"apiVersion": resource.api_version, "kind": resource.kind}
-    return create(resource, {**header, "metadata": metadata, "data": data}, namespace, manager=MANAGER)
+    body = object_of(resource, {"metadata": {"name": name, "namespace": namespace}, "data": data})
+    return create(resource, body, namespace, manager=MANAGER)
 
 
 def _keep(found: Findings, record: AuthorityRecord, *, acknowledges: bool = False) -> Request:
