@@ -129,7 +129,7 @@ class Checker:
     def waiting(self) -> int:
         """Number of keys in the queues; 0 while another replica leads."""
         loops = (self._actions, self._beside)
-        return sum(loop.status().waiting for loop in loops if loop is not None)
+        return sum(loop.waiting for loop in loops if loop is not None)
 
     async def run(self) -> None:
         """Run until cancelled; raise if one of the tasks fails."""

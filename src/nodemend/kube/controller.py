@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, assert_never
 
 from nodemend.kube.ports import Runtime, Task
-from nodemend.kube.workqueue import QueueStatus, WorkQueue
+from nodemend.kube.tasks import end_all
+from nodemend.kube.workqueue import WorkQueue
 
 K = TypeVar("K")
 K_contra = TypeVar("K_contra", contravariant=True)
@@ -93,8 +94,10 @@ class Controller(Generic[K]):
         self._queue.add(key, self._runtime.monotonic(), after=after)
         self._wake.set()
 
-    def status(self) -> QueueStatus:
-        return self._queue.status(self._runtime.monotonic())
+    @property
+    def waiting(self) -> int:
+        """Number of keys in the queue."""
+        return self._queue.waiting
 
     async def run(self) -> None:
         try:
@@ -105,7 +108,7 @@ class Controller(Generic[K]):
                 self._make_up_for_refusals()
         finally:
             self._queue.drain()
-            await self._end_all()
+            await end_all(list(self._tasks.values()))
 
     def _begin_due(self) -> None:
         while len(self._tasks) < self._workers:
@@ -165,9 +168,3 @@ class Controller(Generic[K]):
             self._observer.overflowed()
             self._pending = iter(tuple(self._everything()))
             self._wake.set()
-
-    async def _end_all(self) -> None:
-        for task in self._tasks.values():
-            task.cancel()
-        for task in self._tasks.values():
-            await task.join()

@@ -6,7 +6,7 @@ input and the output are handled here.
 
 import re
 from base64 import b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import SplitResult, urlsplit
 
@@ -240,6 +240,4 @@ def checked(connection: Connection) -> Connection:
         f"insecure-skip-tls-verify is set: {endpoint.server} is not verified, "
         "and an attacker on the network can steal and use these credentials"
     )
-    return Connection(
-        endpoint, connection.bearer, connection.client, connection.namespace, (*connection.cautions, caution)
-    )
+    return replace(connection, cautions=(*connection.cautions, caution))

@@ -100,9 +100,7 @@ class Drop(StrEnum):
 class EventCounts:
     """Counts since the start, for metrics. A repetition counts once the Event's count includes it."""
 
-    noted: int = 0
     written: int = 0
-    requests: int = 0
     dropped: Counter[Drop] = field(default_factory=Counter)
 
 
@@ -150,7 +148,6 @@ class EventAggregator:
         self._named = 0
 
     def note(self, event_record: EventRecord, now: float, wall: datetime) -> None:
-        self.counts.noted += 1
         key, moment = _key(event_record), print_micro_time(wall)
         entry = self._entries.get(key)
         if entry is not None and now - entry.touched > self._limits.forget_after:
@@ -174,7 +171,6 @@ class EventAggregator:
             entry = self._entries.get(key)
             if entry is not None and entry.count > entry.written:
                 entry.sending = entry.count
-                self.counts.requests += 1
                 return PendingEvent(key, entry.name, self._request(entry))
             self._queue.done(key)
         return None

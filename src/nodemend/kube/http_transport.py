@@ -23,7 +23,7 @@ from yarl import URL
 from nodemend import __version__
 from nodemend.kube.credentials import CredentialsError
 from nodemend.kube.credentials_io import LiveCredentials, NoRequestIdentity
-from nodemend.kube.outcome import ApiResponse, Reply, Unanswered, Unsent
+from nodemend.kube.outcome import LONGEST_WAIT, ApiResponse, Reply, Unanswered, Unsent
 from nodemend.kube.ports import CannotConnect, Runtime, Stream, StreamEnded, StreamSilent
 from nodemend.kube.request import Request
 
@@ -33,8 +33,6 @@ LONGEST_BODY = 256 * 1024 * 1024
 """Bytes of one response of this cluster's API server. A page of 500 objects is some megabytes."""
 LONGEST_DATE = 64
 """Characters. An HTTP date has 29."""
-LONGEST_WAIT = 86400.0
-"""Seconds. A longer Retry-After of a server is cut to this."""
 _LAST_MOMENT = 253402300799.0
 """The end of the year 9999."""
 _READ_BUFFER_BYTES = 1024 * 1024

@@ -3,8 +3,8 @@
 Watches start and end while a program runs. Each keeps one cache.
 """
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Any, Never, TypeVar, assert_never
+from collections.abc import Callable, Iterable, Sequence
+from typing import Never, TypeVar, assert_never
 
 from nodemend.api.resources import Resource
 from nodemend.kube.outcome import ApiResponse, Reply, Unanswered, Unsent
@@ -25,7 +25,7 @@ from nodemend.kube.reflector import (
 )
 from nodemend.kube.request import Request
 from nodemend.kube.store import Change, DecodedObject, Projection, Store
-from nodemend.kube.tasks import join_all
+from nodemend.kube.tasks import end_all, signal_end
 
 W = TypeVar("W", bound=DecodedObject)
 R = TypeVar("R")
@@ -137,7 +137,7 @@ class WatchSet:
         reflector = Reflector(projection, chance=self._runtime.random, timings=self._timings)
         work = run_reflector(reflector, self._transport, self._runtime, changed)
         self._tasks[projection.resource] = self._runtime.spawn(
-            self._reporting(work), str(projection.resource)
+            signal_end(work, self._ended), str(projection.resource)
         )
         return reflector.cache
 
@@ -153,12 +153,4 @@ class WatchSet:
                 await task.join()
 
     async def end_all(self) -> None:
-        for task in self._tasks.values():
-            task.cancel()
-        await join_all(list(self._tasks.values()))
-
-    async def _reporting(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            await work
-        finally:
-            self._ended.set()
+        await end_all(list(self._tasks.values()))

@@ -76,6 +76,7 @@ def unreadable_because(error: BaseException) -> str:
 LONGEST_MESSAGE: Final = 4096
 """Characters of a server's error message. A longer message is cut."""
 LONGEST_WAIT: Final = 86400.0
+"""Seconds. A longer wait that a server requests is cut to this."""
 
 
 class Reason(StrEnum):

@@ -61,21 +61,22 @@ async def run_together(runtime: Runtime, works: Mapping[str, Coroutine[Any, Any,
     Raises the exception of the first one. None of them is running when this returns.
     """
     ended = runtime.signal()
-
-    async def tell(work: Coroutine[Any, Any, None]) -> None:
-        try:
-            await work
-        finally:
-            ended.set()
-
-    tasks = [runtime.spawn(tell(work), name) for name, work in works.items()]
+    tasks = [runtime.spawn(signal_end(work, ended), name) for name, work in works.items()]
     try:
         await ended.wait()
     finally:
         await end_all(tasks, works.values())
 
 
-async def end_all(tasks: list[Task], works: Iterable[Coroutine[Any, Any, object]]) -> None:
+async def signal_end(work: Coroutine[Any, Any, None], ended: Signal) -> None:
+    """Await the work, and set the signal when it has ended in any way."""
+    try:
+        await work
+    finally:
+        ended.set()
+
+
+async def end_all(tasks: list[Task], works: Iterable[Coroutine[Any, Any, object]] = ()) -> None:
     """Cancel and join the tasks. `works` are the coroutines that they were spawned to await."""
     try:
         for task in tasks:

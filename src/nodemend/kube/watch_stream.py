@@ -161,9 +161,7 @@ class WatchDecoder(Generic[W]):
         """The continue token of a page, found without decoding the objects; "" if it is not found."""
         # The server writes a list's metadata before its items. A page in another order is decoded in full.
         end = body.find(_ITEMS)
-        if end < 0:
-            return ""
-        if end > _LONGEST_HEAD:
+        if not 0 <= end <= _LONGEST_HEAD:
             return ""
         try:
             return decoder_of(_PageHead).decode(body[:end] + b"}").metadata.continue_

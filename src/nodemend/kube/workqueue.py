@@ -7,9 +7,9 @@ Pure: time and chance are arguments; every operation is O(log n) or better.
   afterwards.
 - A key whose reconcile failed is not handed out before its back-off is over, also if it is added again:
   events keep arriving while an API server is overloaded, and must not add to its load.
-- At most `most` keys are held. A full queue refuses and counts new keys, but never known ones. It does not
-  remember refused keys: once it is half empty, `take_overflow` returns True, and the caller must add all keys
-  again, as space allows. So a full queue loses time, and no key.
+- At most `most` keys are held. A full queue refuses new keys, but never known ones. It does not remember
+  refused keys: once it is half empty, `take_overflow` returns True, and the caller must add all keys again,
+  as space allows. So a full queue loses time, and no key.
 """
 
 import heapq
@@ -23,19 +23,6 @@ K = TypeVar("K")
 RETRY: Final = Backoff(first=0.5, most=60.0, spread=0.5)
 MOST_KEYS: Final = 250_000
 _SLACK: Final = 64
-
-
-@dataclass(frozen=True, slots=True)
-class QueueStatus:
-    """State of the queue at one moment, for metrics."""
-
-    waiting: int
-    working: int
-    failing: int
-    refused: int
-    """Keys refused since the start because the queue was full."""
-    oldest: float
-    """Seconds by which the longest due key is late; 0 if no key is due."""
 
 
 @dataclass(slots=True)
@@ -58,7 +45,6 @@ class WorkQueue(Generic[K]):
         self._pushed = 0
         self._working: dict[K, float | None] = {}
         self._failing: dict[K, _Failing] = {}
-        self._refused = 0
         self._overflowed = False
         self._draining = False
 
@@ -72,7 +58,6 @@ class WorkQueue(Generic[K]):
             self._working[key] = due if asked is None else min(asked, due)
             return True
         if key not in self._due and len(self._due) + len(self._working) >= self._most:
-            self._refused += 1
             self._overflowed = True
             return False
         self._wait(key, due)
@@ -113,6 +98,10 @@ class WorkQueue(Generic[K]):
         return self._heap[0][0] if self._heap else None
 
     @property
+    def waiting(self) -> int:
+        return len(self._due)
+
+    @property
     def half_empty(self) -> bool:
         return 2 * (len(self._due) + len(self._working)) <= self._most
 
@@ -123,24 +112,12 @@ class WorkQueue(Generic[K]):
         self._overflowed = False
         return True
 
-    def drain(self) -> int:
-        """Drop the waiting keys, accept no more, and let reconciles end. Returns the number dropped."""
-        forgotten = len(self._due)
+    def drain(self) -> None:
+        """Drop the waiting keys, accept no more, and let reconciles end."""
         self._draining = True
         self._due.clear()
         self._heap.clear()
         self._failing.clear()
-        return forgotten
-
-    def status(self, now: float) -> QueueStatus:
-        due = self.next_due()
-        return QueueStatus(
-            waiting=len(self._due),
-            working=len(self._working),
-            failing=len(self._failing),
-            refused=self._refused,
-            oldest=0.0 if due is None else max(now - due, 0.0),
-        )
 
     def _finish(self, key: K, due: float | None) -> None:
         if key not in self._working:

@@ -146,7 +146,7 @@ class Remediator:
     @property
     def waiting(self) -> int:
         """Number of keys in the queue; 0 while another replica leads."""
-        return self._loop.status().waiting if self._loop is not None else 0
+        return self._loop.waiting if self._loop is not None else 0
 
     async def run(self) -> None:
         """Run until cancelled; raise if one of the tasks fails."""

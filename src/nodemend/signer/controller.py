@@ -587,7 +587,7 @@ class Signer:
     @property
     def waiting(self) -> int:
         """Number of keys in the queue; 0 while another replica leads."""
-        return self._loop.status().waiting if self._loop is not None else 0
+        return self._loop.waiting if self._loop is not None else 0
 
     @property
     def signs(self) -> bool:

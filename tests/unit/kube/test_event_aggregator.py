@@ -92,14 +92,14 @@ def test_a_repetition_becomes_a_count_after_a_while() -> None:
 
 
 def test_repeated_events_cost_one_request_in_each_period() -> None:
-    events = aggregator(repeat_every=900.0)
+    events, requests = aggregator(repeat_every=900.0), 0
     for now in range(3600):
         note(events, held(), float(now))
         while (draft := events.take(float(now))) is not None:
+            requests += 1
             events.wrote(draft, LIVE, float(now))
 
-    assert events.counts.requests == 4
-    assert events.counts.noted == 3600
+    assert requests == 4
 
 
 def test_other_words_are_another_event() -> None:

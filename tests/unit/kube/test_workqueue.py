@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from nodemend.kube.backoff import Backoff
-from nodemend.kube.workqueue import QueueStatus, WorkQueue
+from nodemend.kube.workqueue import WorkQueue
 
 RETRY = Backoff(first=1.0, most=8.0, spread=0.5)
 
@@ -153,7 +153,7 @@ def test_a_full_queue_refuses_new_keys_and_keeps_known_ones() -> None:
     assert take_all(keys, 0.0) == ["a", "b"]
     assert not keys.add("c", 0.0)
     assert keys.add("a", 0.0)
-    assert keys.status(0.0) == QueueStatus(waiting=0, working=2, failing=0, refused=2, oldest=0.0)
+    assert keys.waiting == 0
 
 
 def test_an_overflow_is_reported_once_when_half_of_the_space_is_free() -> None:
@@ -174,19 +174,11 @@ def test_draining_forgets_what_waits_and_lets_work_end() -> None:
         keys.add(key, 0.0)
     keys.take(0.0)
 
-    assert keys.drain() == 2
+    assert keys.waiting == 2
+    keys.drain()
     assert not keys.add("d", 0.0)
     keys.failed("a", 0.0, 0.0)
-    assert keys.status(0.0) == QueueStatus(waiting=0, working=0, failing=0, refused=0, oldest=0.0)
-
-
-def test_the_oldest_is_the_key_that_is_late_by_most() -> None:
-    keys = queue()
-    keys.add("a", 0.0, after=3.0)
-    keys.add("b", 1.0, after=1.0)
-
-    assert keys.status(1.0).oldest == 0.0
-    assert keys.status(6.0).oldest == 4.0
+    assert (keys.waiting, keys._working, keys._failing) == (0, {}, {})
 
 
 def test_ending_work_that_was_not_begun_is_an_error() -> None:
@@ -280,9 +272,8 @@ class QueueBesideModel(RuleBasedStateMachine):
 
     @invariant()
     def agrees(self) -> None:
-        status = self.queue.status(self.now)
-        assert (status.waiting, status.working) == (len(self.waiting), len(self.working))
-        assert status.failing == len(self.failures)
+        assert (self.queue.waiting, len(self.queue._working)) == (len(self.waiting), len(self.working))
+        assert len(self.queue._failing) == len(self.failures)
         assert self.queue.next_due() == min(self.waiting.values(), default=None)
         assert not self.waiting.keys() & self.working.keys()
 

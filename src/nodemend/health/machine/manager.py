@@ -233,7 +233,7 @@ class MachineChecking:
     @property
     def waiting(self) -> int:
         """Number of keys in the queue; 0 while another replica leads."""
-        return self._loop.status().waiting if self._loop is not None else 0
+        return self._loop.waiting if self._loop is not None else 0
 
     async def watch(self) -> None:
         works: dict[str, Coroutine[Any, Any, None]] = {"machines": self._watch.run()}

@@ -39,7 +39,7 @@ from nodemend.kube.ports import CannotConnect, Connector, OwnedTransport, Runtim
 from nodemend.kube.reflector import Reflector, ReflectorTimings
 from nodemend.kube.request import EVERYTHING, Request, get, list_page
 from nodemend.kube.store import Change, Projection, Store
-from nodemend.kube.tasks import FairSemaphore, join_all
+from nodemend.kube.tasks import FairSemaphore, end_all
 from nodemend.records.live_reads import READ_WITHIN, LiveReader
 from nodemend.records.machine import MachineRecord
 from nodemend.records.node import NodeRecord, NodeWire
@@ -597,9 +597,7 @@ class WorkloadClusters:
 
     async def _end_all(self) -> None:
         tasks = [*self._tasks.values(), *self._leaving]
-        for task in tasks:
-            task.cancel()
-        await join_all(tasks)
+        await end_all(tasks)
 
     def _nodes_changed(self, name: str, changes: Sequence[Change[NodeRecord]]) -> None:
         self._without_witness.discard(name)
