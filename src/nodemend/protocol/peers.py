@@ -87,11 +87,6 @@ class PeerRing:
         return [one for _, one in around if one.name != node][:WINDOW]
 
 
-def propose(node: str, candidates: Iterable[Peer]) -> tuple[Peer, ...]:
-    """Return the peers for one node. For many nodes, create one ring."""
-    return PeerRing(candidates).peers_of(node)
-
-
 def first_round(peers: Sequence[N], chance: float) -> tuple[N, ...]:
     """Return a few consecutive peers; a list is in turns of failure domains. `chance` is in [0, 1)."""
     count = min(len(peers), max(FIRST_ROUND, ceil(len(peers) / 10)))

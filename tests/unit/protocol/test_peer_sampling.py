@@ -1,12 +1,13 @@
 """The peers that a node may ask, and in which rounds."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodemend.protocol.peers import MOST_PEERS, WINDOW, Peer, PeerRing, first_round, propose, second_round
+from nodemend.protocol.peers import MOST_PEERS, WINDOW, Peer, PeerRing, first_round, second_round
 
 
 def nodes(count: int, *, domains: int = 1) -> list[Peer]:
@@ -14,6 +15,10 @@ def nodes(count: int, *, domains: int = 1) -> list[Peer]:
         Peer(f"node-{number}", f"uid-{number}", f"10.0.0.{number}:9443", f"rack-{number % domains}")
         for number in range(count)
     ]
+
+
+def propose(node: str, candidates: Iterable[Peer]) -> tuple[Peer, ...]:
+    return PeerRing(candidates).peers_of(node)
 
 
 @pytest.mark.parametrize(("count", "peers"), [(0, 0), (1, 0), (2, 1), (3, 2), (16, 15), (100, 15)])
