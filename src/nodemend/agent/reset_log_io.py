@@ -38,16 +38,7 @@ class ResetFolder:
 
     def keep(self, record: ResetRecord) -> None:
         os.makedirs(self._path, mode=0o700, exist_ok=True)
-        path = f"{self._path}/{record.boot_id}"
-        beside = f"{path}.new"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(beside, flags, 0o600)
-        try:
-            os.write(descriptor, format_reset(record))
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.rename(beside, path)
+        write_record(f"{self._path}/{record.boot_id}", format_reset(record), 0o600, durable=True)
         self._sync()
 
     def forget(self, boot_id: str) -> None:

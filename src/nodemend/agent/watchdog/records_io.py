@@ -82,12 +82,17 @@ def read_or_empty(path: str) -> bytes:
         return b""
 
 
-def write_record(path: str, content: bytes) -> None:
-    """Replace the file atomically. Raises OSError; the old file then stays."""
+def write_record(path: str, content: bytes, mode: int = 0o644, *, durable: bool = False) -> None:
+    """Replace the file atomically. Raises OSError; the old file then stays.
+
+    `durable`: the disk has the content before the file is replaced.
+    """
     beside = f"{path}.new"
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
     try:
         os.write(descriptor, content)
+        if durable:
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
     os.rename(beside, path)
