@@ -276,10 +276,7 @@ class FeederRunner:
     def _perform(self, command: w.FeederOperation) -> w.FeederEvent | None:
         match command:
             case w.TakeDeviceLock():
-                if take_lock(self._paths["lock"]):
-                    return w.LockTaken()
-                self._say("another feeder has the lock")
-                return w.LockRefused()
+                return self._take_lock()
             case w.ReadFiles():
                 return self._read_files()
             case w.Open() | w.SetTimeout() | w.Ping() | w.Disarm():
@@ -288,13 +285,6 @@ class FeederRunner:
                 self._ask()
             case w.SleepUntil(until):
                 return self._wait(until)
-            case w.ForgetGate() | w.TryReboot() | w.KeepResetLog() | w.WriteStatus():
-                self._write_file(command)
-        return None
-
-    def _write_file(self, command: w.ForgetGate | w.TryReboot | w.KeepResetLog | w.WriteStatus) -> None:
-        """Execute a command that no event answers."""
-        match command:
             case w.ForgetGate():
                 remove_gate_status(self._paths["status"])
             case w.TryReboot():
@@ -304,6 +294,13 @@ class FeederRunner:
                     self._say(f"nothing is recorded of this: {why}")
             case w.WriteStatus(status):
                 self._tell(status)
+        return None
+
+    def _take_lock(self) -> w.LockTaken | w.LockRefused:
+        if take_lock(self._paths["lock"]):
+            return w.LockTaken()
+        self._say("another feeder has the lock")
+        return w.LockRefused()
 
     def _use_device(self, command: w.Open | w.SetTimeout | w.Ping | w.Disarm) -> w.FeederEvent:
         try:
