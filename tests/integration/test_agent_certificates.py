@@ -10,7 +10,7 @@ import pytest
 
 from controlplane import credentials
 from nodemend.agent.certificates import CertificateHeld, NoBundle
-from nodemend.agent.certificates_io import CertificateFiles, CertificateLoop, ChildKeyMaker, shake_hands
+from nodemend.agent.certificates_io import CertificateFiles, CertificateLoop, make_key_in_child, shake_hands
 from nodemend.api.agent import certified_name
 from nodemend.kube.asyncio_runtime import AsyncioRuntime
 from nodemend.kube.credentials_io import LiveCredentials, find_connection
@@ -33,7 +33,9 @@ async def agent(cluster: AgentCluster, node: str, folder: Path) -> AsyncIterator
     files = CertificateFiles(
         node, str(folder / f"{node}.pem"), str(folder / "ca.crt"), runtime.monotonic, time.time
     )
-    loop = CertificateLoop(node=node, runtime=runtime, transport=transport, files=files, keys=ChildKeyMaker())
+    loop = CertificateLoop(
+        node=node, runtime=runtime, transport=transport, files=files, make_key=make_key_in_child
+    )
     task = asyncio.create_task(loop.run())
     try:
         yield files

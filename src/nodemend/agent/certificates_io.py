@@ -9,10 +9,10 @@ import contextlib
 import os
 import ssl
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Protocol, assert_never
+from typing import Any, Final, Protocol, assert_never
 
 from nodemend.agent.certificates import (
     CertificateCommand,
@@ -256,34 +256,32 @@ class NoKey:
     why: str
 
 
-class ChildKeyMaker:
-    """Production implementation of the KeyMaker port."""
-
-    async def make(self, name: str) -> MadeKey | NoKey:
-        environment = {key: os.environ[key] for key in _KEPT_VARIABLES if key in os.environ}
-        try:
-            child = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                _PROGRAM,
-                name,
-                env=environment,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-            )
-        except OSError as error:
-            return NoKey(f"{_PROGRAM} cannot be started: {error}")
-        try:
-            async with asyncio.timeout(_MAKE_KEY_TIMEOUT):
-                made, said = await child.communicate()
-        except TimeoutError:
-            return NoKey(f"{_PROGRAM} took more than {_MAKE_KEY_TIMEOUT:g} s")
-        finally:
-            if child.returncode is None:
-                child.kill()
-                await child.wait()
-        return _read(made) if child.returncode == 0 else NoKey(_last_line(said))
+async def make_key_in_child(name: str) -> MadeKey | NoKey:
+    """Production implementation of KeyMaker."""
+    environment = {key: os.environ[key] for key in _KEPT_VARIABLES if key in os.environ}
+    try:
+        child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            _PROGRAM,
+            name,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+    except OSError as error:
+        return NoKey(f"{_PROGRAM} cannot be started: {error}")
+    try:
+        async with asyncio.timeout(_MAKE_KEY_TIMEOUT):
+            made, said = await child.communicate()
+    except TimeoutError:
+        return NoKey(f"{_PROGRAM} took more than {_MAKE_KEY_TIMEOUT:g} s")
+    finally:
+        if child.returncode is None:
+            child.kill()
+            await child.wait()
+    return _read(made) if child.returncode == 0 else NoKey(_last_line(said))
 
 
 def _read(made: bytes) -> MadeKey | NoKey:
@@ -301,10 +299,8 @@ def _last_line(said: bytes) -> str:
 _REQUEST_TIMEOUT: Final = 5.0
 
 
-class KeyMaker(Protocol):
-    async def make(self, name: str) -> MadeKey | NoKey:
-        """Return a key, and a request for this name."""
-        ...
+KeyMaker = Callable[[str], Coroutine[Any, Any, MadeKey | NoKey]]
+"""Returns a key, and a request for this name."""
 
 
 class Files(Protocol):
@@ -323,7 +319,7 @@ class CertificateLoop:
     runtime: Runtime
     transport: Transport
     files: Files
-    keys: KeyMaker
+    make_key: KeyMaker
     tell: Callable[[str], None] = lambda _failure: None
     """Called once for each failure, and with an empty text at its end."""
     _asking: CertificateRequester = field(init=False)
@@ -362,7 +358,7 @@ class CertificateLoop:
                 assert_never(command)
 
     async def _make(self) -> CertificateEvent:
-        made = await self.keys.make(certified_name(self.node))
+        made = await self.make_key(certified_name(self.node))
         if isinstance(made, NoKey):
             return RequestFailed(f"no key could be made: {made.why}")
         self._key = made.key

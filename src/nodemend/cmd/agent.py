@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from nodemend import __version__
-from nodemend.agent.certificates_io import CertificateFiles, CertificateLoop, ChildKeyMaker
+from nodemend.agent.certificates_io import CertificateFiles, CertificateLoop, make_key_in_child
 from nodemend.agent.files import (
     GATE,
     LAST_RESET,
@@ -191,7 +191,7 @@ def _renew(
         runtime=runtime,
         transport=transport,
         files=files,
-        keys=ChildKeyMaker(),
+        make_key=make_key_in_child,
         tell=tell,
     )
 

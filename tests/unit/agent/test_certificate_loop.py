@@ -74,7 +74,7 @@ class AgentWorld:
             runtime=self.process,
             transport=SimulatedTransport(Link(self.process, self.account, quality)),
             files=self.files,
-            keys=self.keys,
+            make_key=self.keys.make,
             tell=self.reported.append,
         )
         self.process.spawn(loop.run(), "certificate")

@@ -10,9 +10,9 @@ import pytest
 from nodemend.agent.certificates import CertificateHeld, NoBundle, NoCertificate
 from nodemend.agent.certificates_io import (
     CertificateFiles,
-    ChildKeyMaker,
     MadeKey,
     NoCertificateError,
+    make_key_in_child,
     shake_hands,
 )
 from nodemend.api.agent import KeyPair, certified_name
@@ -164,7 +164,7 @@ def test_an_expired_certificate_cannot_resume_a_session_by_a_ticket(agent: Agent
 
 
 def test_a_child_makes_a_key_and_a_request_that_the_signer_signs() -> None:
-    made = asyncio.run(ChildKeyMaker().make(NAME))
+    made = asyncio.run(make_key_in_child(NAME))
     assert isinstance(made, MadeKey)
     assert made.key.startswith("-----BEGIN PRIVATE KEY-----")
     assert made.key not in repr(made)
