@@ -157,13 +157,8 @@ class NotBound:
     why: str
 
 
-class _Node(msgspec.Struct):
-    name: str
-    uid: str
-
-
 class _Bound(msgspec.Struct):
-    node: _Node | None = None
+    node: BoundNode | None = None
 
 
 class _Claims(msgspec.Struct):
@@ -183,7 +178,7 @@ def node_of_token(token: str) -> BoundNode | NotBound:
     node = claims.bound.node
     if node is None or not node.name or not node.uid:
         return NotBound("it is not bound to a pod on a node")
-    return BoundNode(node.name, node.uid)
+    return node
 
 
 _ONLY_ITS_OWNER = 0o700

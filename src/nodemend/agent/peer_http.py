@@ -96,10 +96,9 @@ class PeerQuestion(Wire):
     boot_id: BootId = msgspec.field(name="bootID")
 
 
-class PeerAnswer(Wire):
-    nonce: _Nonce
-    node_uid: Uid = msgspec.field(name="nodeUID")
-    boot_id: BootId = msgspec.field(name="bootID")
+class PeerAnswer(PeerQuestion):
+    """Repeats its question."""
+
     answer: PeerReply
 
 
