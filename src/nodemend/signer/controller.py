@@ -5,7 +5,6 @@ trust bundle, live (uncached), decides (`signer.decide`), and writes at most onc
 it read. The signer emits no events: CertificateSigningRequests carry the reasons.
 """
 
-import binascii
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ from nodemend.kube.reflector import Reflector
 from nodemend.kube.request import Precondition, Request, Selection, create, merge_patch, object_of
 from nodemend.kube.store import Change, Projection
 from nodemend.kube.tasks import run_together
-from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, read_result
+from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, read_result, value_of
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 from nodemend.signer import decide as authority
 from nodemend.signer.decide import (
@@ -89,7 +88,7 @@ def decode(request: CertificateSigningRequest) -> bytes | None:
     """Return the PKCS#10 request; None if it is not valid base64."""
     try:
         return b64decode(request.spec.request, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return None
 
 
@@ -132,24 +131,21 @@ async def gather(reader: LiveReader, certificate_signer: "CryptographySigner", n
     trust = read_result(
         await reader.get(CONFIG_MAP, well_known.AGENT_TRUST, ConfigMap, well_known.AGENT_NAMESPACE)
     )
-    record = _record(secret)
-    return Findings(
-        AuthorityFacts(
-            _stored_ca(secret, record, certificate_signer),
-            _bundle(trust, certificate_signer),
-            reader.runtime.wall().timestamp(),
-        ),
-        record.value if isinstance(record, Present) else None,
-        secret.value if isinstance(secret, Present) else None,
-        trust.value if isinstance(trust, Present) else None,
+    record, found = _record(secret), value_of(secret)
+    replacement_asked = found is not None and well_known.REPLACE_AUTHORITY in found.metadata.annotations
+    facts = AuthorityFacts(
+        _stored_ca(record, replacement_asked, certificate_signer),
+        _bundle(trust, certificate_signer),
+        reader.runtime.wall().timestamp(),
     )
+    return Findings(facts, value_of(record), found, value_of(trust))
 
 
 def _stored_ca(
-    secret: ReadResult[Secret], record: ReadResult[AuthorityRecord], certificate_signer: "CryptographySigner"
+    record: ReadResult[AuthorityRecord], replacement_asked: bool, certificate_signer: "CryptographySigner"
 ) -> ReadResult[StoredCa]:
-    if not isinstance(record, Present) or not isinstance(secret, Present):
-        return Absent() if isinstance(record, Absent) else Unreadable(_why_unreadable(record))
+    if not isinstance(record, Present):
+        return record
     found, describe = record.value, certificate_signer.describe
     try:
         return Present(
@@ -160,7 +156,7 @@ def _stored_ca(
                 former=tuple(
                     FormerCa(describe(one.certificate).fingerprint, one.replaced) for one in found.former
                 ),
-                replacement_asked=well_known.REPLACE_AUTHORITY in secret.value.metadata.annotations,
+                replacement_asked=replacement_asked,
             )
         )
     except ValueError as error:
@@ -184,12 +180,8 @@ def _record(secret: ReadResult[Secret]) -> ReadResult[AuthorityRecord]:
         return secret
     try:
         return Present(decoder_of(AuthorityRecord).decode(b64decode(secret.value.data.get(RECORD, ""))))
-    except (binascii.Error, *DECODE_ERRORS) as error:
+    except (ValueError, *DECODE_ERRORS) as error:
         return Unreadable(f"{RECORD}: {error}")
-
-
-def _why_unreadable(fact: ReadResult[AuthorityRecord]) -> str:
-    return fact.why if isinstance(fact, Unreadable) else ""
 
 
 MANAGER: Final = "nodemend-signer"
@@ -245,12 +237,9 @@ def request_for(
         case authority.ReplaceCa(at):
             return _keep(found, _replaced(_existing_authority(record), at))
         case authority.ForgetCa(gone):
-            left = [
-                one
-                for one in _existing_authority(record).former
-                if _print(certificate_signer, one) not in gone
-            ]
-            return _keep(found, _existing_authority(record).but(former=tuple(left)))
+            kept, describe = _existing_authority(record), certificate_signer.describe
+            left = tuple(one for one in kept.former if describe(one.certificate).fingerprint not in gone)
+            return _keep(found, kept.but(former=left))
         case _:
             assert_never(step)
 
@@ -271,10 +260,6 @@ def _existing_authority(record: AuthorityRecord | None) -> AuthorityRecord:
     if record is None:
         raise ValueError("there is no authority to look after")
     return record
-
-
-def _print(certificate_signer: "CryptographySigner", former: FormerAuthority) -> str:
-    return certificate_signer.describe(former.certificate).fingerprint
 
 
 def _place(record: AuthorityRecord, namespace: str) -> Request:
@@ -547,10 +532,6 @@ def _known_request(request: CertificateSigningRequest, _old: KnownRequest | None
     return KnownRequest(request.metadata.name, request.metadata.uid, request_state_of(request))
 
 
-def _uid(request: KnownRequest) -> str:
-    return request.uid
-
-
 class Signer:
     """Every replica watches; only the leader signs."""
 
@@ -576,7 +557,9 @@ class Signer:
         self._certificate_signer = certificate_signer
         self._loop: Controller[str] | None = None
         self._care: CaManager | None = None
-        projection = Projection(CERTIFICATE_SIGNING_REQUEST, CertificateSigningRequest, _known_request, _uid)
+        projection = Projection(
+            CERTIFICATE_SIGNING_REQUEST, CertificateSigningRequest, _known_request, lambda known: known.uid
+        )
         self._reflector = Reflector(projection, chance=runtime.random, of=_OURS)
         self.cache = self._reflector.cache
 
