@@ -154,7 +154,7 @@ class FencedMachine:
             runtime=process,
             transport=transport,
             watch=watch,
-            responder=PeerResponder(now=process.monotonic()),
+            responder=PeerResponder(),
         )
         await HeartbeatLoop(
             node=self.machine.name,

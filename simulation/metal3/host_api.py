@@ -6,7 +6,8 @@ from typing import Any, Final, assert_never
 from nodemend.api.meta import ObjectMeta, print_micro_time
 from nodemend.api.resources import BARE_METAL_HOST, EVENT, Resource
 from nodemend.api.upstream_types import Event, EventType, ObjectReference
-from nodemend.kube.client import ApiClient, Rate
+from nodemend.kube.client import ApiClient
+from nodemend.kube.flowcontrol import Rate
 from nodemend.kube.outcome import (
     Acknowledged,
     Ok,

@@ -8,7 +8,7 @@ import pytest
 from controlplane.run import ControlPlane, StartControlPlane
 from controlplane.settings import API_SERVER_ALONE, Settings
 from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
-from nodemend.kube.backoff import Backoff
+from nodemend.kube.flowcontrol import Backoff
 from nodemend.kube.informer import run_reflector
 from nodemend.kube.reflector import Reflector, ReflectorTimings
 from nodemend.kube.request import Selection

@@ -15,7 +15,7 @@ from nodemend.api.agent import CERTIFICATE_USAGES
 from nodemend.api.resources import CERTIFICATE_SIGNING_REQUEST
 from nodemend.api.upstream_types import CertificateSigningRequest
 from nodemend.api.well_known import AGENT_SIGNER
-from nodemend.kube.backoff import Backoff
+from nodemend.kube.flowcontrol import Backoff
 from nodemend.kube.outcome import Ok, Reason, Refused, Reply, Undecodable, Unknown, Unsent, write_outcome
 from nodemend.kube.request import Request, create, get, object_of
 from nodemend.protocol.timing import RENEWED_AFTER

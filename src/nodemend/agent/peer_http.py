@@ -28,10 +28,11 @@ from aiohttp import web
 from aiohttp.connector import Connection
 from yarl import URL
 
-from nodemend.agent.peer_responder import Bucket, PerPeerRateLimit
+from nodemend.agent.peer_responder import PerPeerRateLimit
 from nodemend.api.agent import PeerEntry, certified_name, node_of
 from nodemend.api.meta import Wire
 from nodemend.api.value_forms import BootId, Uid, is_node_name, parse_address
+from nodemend.kube.flowcontrol import Rate, TokenBucket
 from nodemend.kube.outcome import DECODE_ERRORS, decoder_of
 from nodemend.kube.ports import Runtime
 from nodemend.protocol.peers import CertificateTrust, PeerReply
@@ -63,9 +64,6 @@ class ConnectionSlots(Generic[ConnectionT]):
     def leave(self, guest: ConnectionT) -> None:
         """Remove a connection. Has no effect on one that was evicted before."""
         self._guests.pop(guest, None)
-
-    def __len__(self) -> int:
-        return len(self._guests)
 
     def _who_leaves(self, source: str) -> ConnectionT | None:
         held = Counter(self._guests.values())
@@ -393,7 +391,7 @@ MOST_ARRIVING_FROM_ONE: Final = 4
 MOST_INSIDE: Final = 64
 MOST_INSIDE_OF_ONE: Final = 2
 """Connections of one node. An agent has one, and another if it assumes that the first is lost."""
-HANDSHAKES_A_SECOND: Final = 100.0
+HANDSHAKES_A_SECOND: Final = 100
 HANDSHAKES_FROM_ONE: Final = 20
 """At once; half as many per second after that."""
 _SPEAKS_WITHIN: Final = 2.0
@@ -419,8 +417,8 @@ class PeerListener:
     turned_away: int = 0
 
     def __post_init__(self) -> None:
-        self._from_one = PerPeerRateLimit(HANDSHAKES_FROM_ONE / 2, most=HANDSHAKES_FROM_ONE)
-        self._from_all = Bucket(HANDSHAKES_A_SECOND, HANDSHAKES_A_SECOND, level=HANDSHAKES_A_SECOND, at=0.0)
+        self._from_one = PerPeerRateLimit(Rate(HANDSHAKES_FROM_ONE / 2, HANDSHAKES_FROM_ONE))
+        self._from_all = TokenBucket(Rate(HANDSHAKES_A_SECOND, HANDSHAKES_A_SECOND))
         self._waiting: ConnectionSlots[_NewConnection] = ConnectionSlots(MOST_WAITING, MOST_WAITING_FROM_ONE)
         self._arriving: ConnectionSlots[_NewConnection] = ConnectionSlots(
             MOST_ARRIVING, MOST_ARRIVING_FROM_ONE
@@ -466,7 +464,7 @@ class PeerListener:
 
     def _may_shake_hands(self, arrival: "_NewConnection") -> bool:
         now = asyncio.get_running_loop().time()
-        return self._from_one.take(arrival.source, now) and self._from_all.take(now)
+        return self._from_one.take(arrival.source, now) and self._from_all.take(now) == 0.0
 
     async def _shake_hands(self, arrival: "_NewConnection") -> None:
         self._waiting.leave(arrival)

@@ -10,6 +10,7 @@ from itertools import count
 from typing import Final, assert_never
 
 from nodemend.agent.heartbeat import Heartbeat
+from nodemend.kube.flowcontrol import Rate, TokenBucket
 from nodemend.kube.outcome import LeaseFailed, LeaseFound, LeaseMissing, LeaseOutdated
 from nodemend.kube.ports import Runtime, Signal, Task, Transport
 from nodemend.protocol.peers import PeerReply
@@ -20,35 +21,6 @@ MOST_KNOWN: Final = 256
 
 
 @dataclass(slots=True)
-class Bucket:
-    """A token bucket: `rate` tokens per second, and `most` at once."""
-
-    rate: float
-    most: float
-    level: float
-    at: float
-
-    def take(self, now: float, leaving: float = 0.0) -> bool:
-        """Take a token, unless fewer than `leaving` would remain."""
-        self._fill(now)
-        if self.level < 1.0 + leaving:
-            return False
-        self.level -= 1.0
-        return True
-
-    def is_full(self, now: float) -> bool:
-        self._fill(now)
-        return self.level == self.most
-
-    def empty(self) -> None:
-        self.level = 0.0
-
-    def _fill(self, now: float) -> None:
-        self.level = min(self.most, self.level + (now - self.at) * self.rate)
-        self.at = now
-
-
-@dataclass(slots=True)
 class PerPeerRateLimit:
     """A bucket per caller, full at first. Beyond MOST_KNOWN, the caller that asked longest ago is dropped.
 
@@ -56,10 +28,9 @@ class PerPeerRateLimit:
     takes nothing from well-behaved callers.
     """
 
-    rate: float
-    most: float
+    rate: Rate
     stern: bool = False
-    _buckets: dict[str, Bucket] = field(default_factory=dict)
+    _buckets: dict[str, TokenBucket] = field(default_factory=dict)
 
     def has_rested(self, who: str, now: float) -> bool:
         """True if the caller has not asked for a while."""
@@ -67,25 +38,21 @@ class PerPeerRateLimit:
         return bucket is None or bucket.is_full(now)
 
     def take(self, who: str, now: float) -> bool:
-        bucket = self._buckets.pop(who, None) or Bucket(self.rate, self.most, level=self.most, at=now)
+        bucket = self._buckets.pop(who, None) or TokenBucket(self.rate)
         self._buckets[who] = bucket
         if len(self._buckets) > MOST_KNOWN:
             del self._buckets[next(iter(self._buckets))]
-        granted = bucket.take(now)
+        granted = bucket.take(now) == 0.0
         if self.stern and not granted:
             bucket.empty()
         return granted
 
-    def __len__(self) -> int:
-        return len(self._buckets)
-
 
 MOST_WAITING: Final = 64
 """Maximum number of questions at once. A node has 15 peers, so about 15 nodes have it as a peer."""
-QUESTIONS_A_SECOND: Final = 1.25
-AT_ONCE: Final = 2.0
-"""Questions at once per node. An agent asks a peer once in several seconds."""
-KEPT_BACK: Final = 2.0
+QUESTIONS: Final = Rate(per_second=1.25, at_once=2)
+"""Per node. An agent asks a peer once in several seconds."""
+KEPT_BACK: Final = 2
 """Reads reserved for nodes that have not asked for about a second; others get none of the last few."""
 
 
@@ -131,19 +98,19 @@ class PeerResponder:
     reads from others: it gets none until it asks less often.
     """
 
-    def __init__(self, *, now: float, reads_per_second: float = 5.0, deadline: float = 2.0) -> None:
-        self._reads = Bucket(reads_per_second, most=reads_per_second, level=reads_per_second, at=now)
-        self._questions = PerPeerRateLimit(QUESTIONS_A_SECOND, most=AT_ONCE, stern=True)
+    def __init__(self, *, reads_per_second: int = 5, deadline: float = 2.0) -> None:
+        self._reads = TokenBucket(Rate(reads_per_second, at_once=reads_per_second))
+        self._questions = PerPeerRateLimit(QUESTIONS, stern=True)
         self._deadline = deadline
         self._callers: dict[str, _Caller] = {}
         self._waiting = 0
 
     def ask(self, question: StatusQuestion, now: float) -> list[Command]:
-        leaving = 0.0 if self._questions.has_rested(question.node, now) else KEPT_BACK
+        leaving = 0 if self._questions.has_rested(question.node, now) else KEPT_BACK
         if not self._questions.take(question.node, now) or self._waiting >= MOST_WAITING:
             return [SendAnswer(question.number, PeerReply.SILENT)]
         caller = self._callers.get(question.node)
-        if caller is None and not self._reads.take(now, leaving):
+        if caller is None and self._reads.take(now, leaving) > 0.0:
             return [SendAnswer(question.number, PeerReply.SILENT)]
         self._waiting += 1
         if caller is None:
@@ -161,7 +128,7 @@ class PeerResponder:
         ]
         if not caller.next:
             return said
-        if not self._reads.take(now, KEPT_BACK):
+        if self._reads.take(now, KEPT_BACK) > 0.0:
             self._waiting -= len(caller.next)
             return said + [SendAnswer(one.number, PeerReply.SILENT) for one in caller.next]
         self._callers[node] = _Caller(looking=caller.next)

@@ -102,7 +102,7 @@ async def _serve(settings: AgentSettings, boot_id: str, runtime: AsyncioRuntime,
 
         peers = TlsPeerClient(who.node_uid, boot_id, runtime, certificates.client_tls, believe)
         owned.push_async_callback(peers.close)
-        responder = PeerResponder(now=runtime.monotonic())
+        responder = PeerResponder()
         answering = PeerResponderLoop(runtime=runtime, transport=transport, watch=watch, responder=responder)
         owned.push_async_callback(answering.close)
         server = make_server(answering.ask, believe)

@@ -2,8 +2,7 @@
 
 If the server requests a pause, or the client's own rate is used up, a call ends at once as Refused(THROTTLED)
 with the seconds to wait: only the caller knows if the call will still be right after a wait. A client that
-`queues` sleeps instead, within the deadline of the request. The rate limit is a token bucket. The bucket is
-pure: time is an argument.
+`queues` sleeps instead, within the deadline of the request.
 
 A list that is too long for one response is read page by page. All pages of a list show one version, or the
 list restarts. The resource of a kind is read from the API server, because a plural cannot be guessed.
@@ -16,6 +15,7 @@ from typing import Any, Final, Generic, TypeVar, assert_never, cast
 import msgspec
 
 from nodemend.api.resources import Resource
+from nodemend.kube.flowcontrol import Rate, TokenBucket
 from nodemend.kube.outcome import (
     ApiResponse,
     Ok,
@@ -90,46 +90,6 @@ def _outcome(reply: Reply) -> str:
             return "unanswered"
         case _:
             assert_never(reply)
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """Requests per second in the long run, and the number of requests at once after an idle time."""
-
-    per_second: float = 50.0
-    at_once: int = 100
-
-    def __post_init__(self) -> None:
-        if self.per_second <= 0 or self.at_once < 1:
-            raise ValueError(
-                f"{self.per_second} requests a second, {self.at_once} at once, is no rate at all"
-            )
-
-
-class TokenBucket:
-    """Grants requests at the rate, in the order of the calls. Starts full."""
-
-    def __init__(self, rate: Rate) -> None:
-        self._rate = rate
-        self._tokens = float(rate.at_once)
-        self._counted_at: float | None = None
-
-    def take(self, now: float, leaving: int = 0) -> float:
-        """Return 0.0 if granted. Otherwise take nothing, and return the seconds to wait.
-
-        A caller that can wait leaves the last `leaving` tokens to callers that cannot.
-        """
-        if not 0 <= leaving < self._rate.at_once:
-            raise ValueError(f"of {self._rate.at_once} at once, {leaving} cannot be left")
-        if self._counted_at is not None:
-            earned = max(now - self._counted_at, 0.0) * self._rate.per_second
-            self._tokens = min(self._tokens + earned, float(self._rate.at_once))
-        self._counted_at = now
-        needed = 1.0 + leaving
-        if self._tokens >= needed:
-            self._tokens -= 1.0
-            return 0.0
-        return (needed - self._tokens) / self._rate.per_second
 
 
 T = TypeVar("T")

@@ -25,8 +25,7 @@ import msgspec
 from nodemend.api.meta import ObjectMeta, Wire, print_micro_time
 from nodemend.api.resources import EVENT
 from nodemend.api.upstream_types import Event, EventSeries, EventType, ObjectReference
-from nodemend.kube.backoff import Backoff
-from nodemend.kube.client import Rate, TokenBucket
+from nodemend.kube.flowcontrol import Backoff, Rate, TokenBucket
 from nodemend.kube.outcome import (
     Ok,
     Reason,

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeAlias, TypeVar, assert_never
 
-from nodemend.kube.backoff import Backoff
 from nodemend.kube.client import PAGE_SIZE
+from nodemend.kube.flowcontrol import Backoff
 from nodemend.kube.outcome import DECODE_ERRORS, ApiResponse, Reply, Unanswered, Unsent, read_status
 from nodemend.kube.ports import StreamEnded, StreamSilent
 from nodemend.kube.request import EVERYTHING, Request, Selection, list_page, watch, watch_list

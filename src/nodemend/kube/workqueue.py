@@ -16,7 +16,7 @@ import heapq
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from nodemend.kube.backoff import Backoff
+from nodemend.kube.flowcontrol import Backoff
 
 K = TypeVar("K")
 

@@ -9,8 +9,9 @@ from nodemend.api.metal3_remediation import Metal3Remediation
 from nodemend.api.resources import MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION, Resource
 from nodemend.api.self_remediation import SelfRemediation
 from nodemend.guard.policy_proof import Admission, AdmissionProof
-from nodemend.kube.client import ApiClient, Rate
+from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Controller, LoopObserver, Outcome
+from nodemend.kube.flowcontrol import Rate
 from nodemend.kube.informer import run_reflector
 from nodemend.kube.leader_runner import ElectionObserver, ElectionSettings, Leadership, LeaderTransport, lead
 from nodemend.kube.ports import Runtime, Transport

@@ -11,10 +11,10 @@ from controlplane.api import ApiError
 from controlplane.run import ControlPlane
 from nodemend.api.resources import NODE
 from nodemend.kube.asyncio_runtime import AsyncioRuntime
-from nodemend.kube.backoff import Backoff
 from nodemend.kube.client import ApiClient, list_all
 from nodemend.kube.credentials import Connection, Endpoint
 from nodemend.kube.credentials_io import LiveCredentials, find_connection
+from nodemend.kube.flowcontrol import Backoff
 from nodemend.kube.http_transport import HttpTransport
 from nodemend.kube.informer import run_reflector
 from nodemend.kube.outcome import Ok

@@ -57,7 +57,7 @@ class AgentProcess(Process):
         self.node_uid = who.node_uid
         """UID of the Node for which it reports."""
         self._watch = Heartbeat(who, memory, chance=node.chance.random(), healthy_wanted=wanted)
-        self._responder = peer_responder.PeerResponder(now=node.clock.now())
+        self._responder = peer_responder.PeerResponder()
         self._lives = 0
         """Counts stop requests. Replies to requests from before the stop are ignored."""
         self._looking: StartParallelRead | None = None

@@ -335,7 +335,7 @@ class Counter(Stage):
             runtime=self.process,
             transport=SimulatedTransport(self.link),
             watch=self.watch,
-            responder=PeerResponder(now=self.process.monotonic()),
+            responder=PeerResponder(),
         )
         self.answers: list[tuple[str, PeerReply]] = []
 

@@ -49,7 +49,7 @@ def test_a_marker_for_another_boot_neither_ends_nor_extends_this_boot(uid: str, 
 
 
 def test_a_request_joins_no_api_check_that_began_before_it() -> None:
-    responder = PeerResponder(now=100.0)
+    responder = PeerResponder()
     assert responder.ask(asks(1), 100.0) == [ReadPeerLease("n", 102.0)]
     assert responder.ask(asks(2), 100.1) == []
     assert responder.ask(asks(3), 100.9) == []
@@ -65,7 +65,7 @@ def test_a_request_joins_no_api_check_that_began_before_it() -> None:
 
 
 def test_any_number_of_requests_causes_only_a_few_api_checks_per_second() -> None:
-    responder, observations = PeerResponder(now=0.0), 0
+    responder, observations = PeerResponder(), 0
     for number in range(10_000):
         now = number / 1000
         node = f"n{number % 500}"
@@ -78,7 +78,7 @@ def test_any_number_of_requests_causes_only_a_few_api_checks_per_second() -> Non
 
 
 def test_a_caller_over_the_limit_is_refused_at_once() -> None:
-    responder = PeerResponder(now=0.0, reads_per_second=1000.0)
+    responder = PeerResponder(reads_per_second=1000)
     for number in range(MOST_WAITING):
         assert responder.ask(asks(number, f"n{number}"), 0.0) == [ReadPeerLease(f"n{number}", 2.0)]
 
@@ -88,7 +88,7 @@ def test_a_caller_over_the_limit_is_refused_at_once() -> None:
 
 
 def test_a_peer_that_asks_too_often_gets_no_api_check_until_it_slows_down() -> None:
-    responder = PeerResponder(now=0.0)
+    responder = PeerResponder()
     assert responder.ask(asks(1), 0.0) == [ReadPeerLease("n", 2.0)]
     responder.looked("n", CLEAN, 0.01, out_of_reach=False)
     for number in range(2, 2000):
@@ -103,7 +103,7 @@ def test_a_peer_that_asks_too_often_gets_no_api_check_until_it_slows_down() -> N
 
 @pytest.mark.slow
 def test_a_peer_at_the_normal_rate_gets_each_api_check_beside_any_number_of_excessive_ones() -> None:
-    responder, heard = PeerResponder(now=0.0), 0
+    responder, heard = PeerResponder(), 0
     for tick in range(60 * 100):
         now = tick / 100
         crowd = [asks(tick, f"f{number}") for number in range(20)]
@@ -117,7 +117,7 @@ def test_a_peer_at_the_normal_rate_gets_each_api_check_beside_any_number_of_exce
 
 
 def test_the_last_api_checks_go_to_peers_that_have_not_asked_recently() -> None:
-    responder = PeerResponder(now=0.0)
+    responder = PeerResponder()
     for number in range(3):
         assert responder.ask(asks(number, f"n{number}"), 0.0) == [ReadPeerLease(f"n{number}", 2.0)]
         responder.looked(f"n{number}", CLEAN, 0.0, out_of_reach=False)
@@ -127,7 +127,7 @@ def test_the_last_api_checks_go_to_peers_that_have_not_asked_recently() -> None:
 
 
 def test_later_callers_get_silent_if_no_api_check_is_left() -> None:
-    responder = PeerResponder(now=0.0, reads_per_second=1.0)
+    responder = PeerResponder(reads_per_second=3)
     responder.ask(asks(1), 0.0)
     responder.ask(asks(2), 0.1)
 

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from nodemend.api.resources import NODE
-from nodemend.kube.client import ApiClient, Rate
+from nodemend.kube.client import ApiClient
+from nodemend.kube.flowcontrol import Rate
 from nodemend.kube.outcome import Acknowledged, ApiResponse, Ok, Reason, Refused, Reply
 from nodemend.kube.request import Precondition, Request, delete, get
 from simulation.processes import HostClock, SimulatedProcess

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
-from nodemend.kube.backoff import Backoff
 from nodemend.kube.controller import Controller, Done, Outcome, RequeueAfter, Retry
+from nodemend.kube.flowcontrol import Backoff
 from nodemend.kube.workqueue import WorkQueue
 from simulation.processes import HostClock, SimulatedProcess, SimulatedTask
 from simulation.scheduler import Scheduler

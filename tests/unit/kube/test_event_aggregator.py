@@ -6,7 +6,6 @@ import msgspec
 import pytest
 
 from nodemend.api.upstream_types import Event, EventSeries, EventType, ObjectReference
-from nodemend.kube.client import Rate
 from nodemend.kube.events import (
     Drop,
     EventAggregator,
@@ -16,6 +15,7 @@ from nodemend.kube.events import (
     PendingEvent,
     shorten,
 )
+from nodemend.kube.flowcontrol import Rate
 from nodemend.kube.request import Method, Precondition
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from nodemend.api.upstream_types import EventType, ObjectReference
-from nodemend.kube.client import Rate
 from nodemend.kube.events import Drop, EventLimits, EventRecord, EventRecorder
+from nodemend.kube.flowcontrol import Rate
 from nodemend.kube.outcome import ApiResponse, Reply, Unanswered
 from nodemend.kube.ports import Stream
 from nodemend.kube.request import Method, Request

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodemend.kube.client import Rate, TokenBucket
+from nodemend.kube.flowcontrol import Rate, TokenBucket
 
 
 def test_a_quiet_time_allows_a_burst_and_then_the_rate() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodemend.kube.backoff import Backoff
+from nodemend.kube.flowcontrol import Backoff
 from nodemend.kube.reflector import ReflectorTimings
 
 

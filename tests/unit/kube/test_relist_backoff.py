@@ -1,6 +1,6 @@
 """The delay until a reflector lists again."""
 
-from nodemend.kube.backoff import Backoff
+from nodemend.kube.flowcontrol import Backoff
 from nodemend.kube.reflector import RelistBackoff
 
 

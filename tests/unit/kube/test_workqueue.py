@@ -5,7 +5,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from nodemend.kube.backoff import Backoff
+from nodemend.kube.flowcontrol import Backoff
 from nodemend.kube.workqueue import WorkQueue
 
 RETRY = Backoff(first=1.0, most=8.0, spread=0.5)

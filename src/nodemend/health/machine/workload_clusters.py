@@ -18,8 +18,8 @@ from nodemend.api.upstream_types import Node
 from nodemend.guard.evaluator import VIEW_GOOD_FOR
 from nodemend.health.conditions import ObservationCache
 from nodemend.health.machine.index import MachineIndex, MachineKey, cluster_of
-from nodemend.kube.backoff import Backoff
 from nodemend.kube.client import ApiClient
+from nodemend.kube.flowcontrol import Backoff
 from nodemend.kube.informer import run_reflector
 from nodemend.kube.outcome import (
     Acknowledged,

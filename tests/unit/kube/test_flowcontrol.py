@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodemend.kube.backoff import Backoff
+from nodemend.kube.flowcontrol import Backoff
 
 
 def test_it_doubles_to_its_limit() -> None:
