@@ -121,11 +121,11 @@ class KubeconfigSource:
 
 @dataclass(frozen=True, slots=True)
 class SelectedContext:
-    """A context and what it names. Relative paths start at the directories. `user` None: it names none."""
+    """A context and what it names. Relative paths start at the directories. `user` may be empty."""
 
     cluster: KubeconfigCluster
     cluster_directory: str
-    user: KubeconfigUser | None
+    user: KubeconfigUser
     user_directory: str
     user_name: str
     namespace: str
@@ -152,7 +152,7 @@ def find_context(files: Sequence[tuple[str, KubeconfigFile]], context: str = "")
     )
     cluster, cluster_directory = _first(clusters, chosen.cluster, f"cluster of context {wanted!r}")
     if not chosen.user:
-        return SelectedContext(cluster, cluster_directory, None, "", "", chosen.namespace)
+        return SelectedContext(cluster, cluster_directory, KubeconfigUser(), "", "", chosen.namespace)
     users = ((name.name, name.user, directory) for directory, file in files for name in file.users or ())
     user, user_directory = _first(users, chosen.user, f"user of context {wanted!r}")
     return SelectedContext(cluster, cluster_directory, user, user_directory, chosen.user, chosen.namespace)
@@ -162,8 +162,6 @@ def connection_of(chosen: SelectedContext) -> Connection:
     """Raises CredentialsError for unsupported settings, and for those that would leak or cannot work."""
     cluster, user, directory = chosen.cluster, chosen.user, chosen.user_directory
     endpoint = _endpoint(cluster, chosen.cluster_directory)
-    if user is None:
-        return checked(Connection(endpoint, namespace=chosen.namespace))
     _refuse_unsupported(user, chosen.user_name)
     return checked(
         Connection(
@@ -297,7 +295,7 @@ def read_foreign_kubeconfig(text: str) -> Connection:
 
 
 def _refused(chosen: SelectedContext) -> Mapping[str, bool]:
-    cluster, user = chosen.cluster, chosen.user or KubeconfigUser()
+    cluster, user = chosen.cluster, chosen.user
     server = server_of(cluster.server)
     return {
         "names a program to run (exec)": user.exec_ is not None,

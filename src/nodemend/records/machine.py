@@ -8,7 +8,7 @@ judged yet.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -94,25 +94,17 @@ _OLD_REASONS: Final = MappingProxyType(
     }
 )
 
-_CONTROL_PLANE: Final = (("cluster.x-k8s.io/control-plane", None),)
-
 CLUSTER_API_V1BETA2: Final = MachineApiFlavor(
     CLUSTER_API,
     "v1beta2",
     ConditionForm.STANDARD,
-    _CONTROL_PLANE,
+    (("cluster.x-k8s.io/control-plane", None),),
     owners_read_conditions=True,
     has_clusters=True,
     reasons=_OUR_REASONS,
 )
-CLUSTER_API_V1BETA1: Final = MachineApiFlavor(
-    CLUSTER_API,
-    "v1beta1",
-    ConditionForm.OLD,
-    _CONTROL_PLANE,
-    owners_read_conditions=True,
-    has_clusters=True,
-    reasons=_OLD_REASONS,
+CLUSTER_API_V1BETA1: Final = replace(
+    CLUSTER_API_V1BETA2, version="v1beta1", form=ConditionForm.OLD, reasons=_OLD_REASONS
 )
 OPENSHIFT_V1BETA1: Final = MachineApiFlavor(
     OPENSHIFT,

@@ -36,7 +36,6 @@ from nodemend.agent.api_check.reply import (
     evaluate_reply,
     exit_code_of,
 )
-from nodemend.agent.exit_codes import FAILED, NO_ANSWER
 from nodemend.agent.reset_log import ResetRecord
 from nodemend.agent.reset_log_io import read_reset, read_tested
 from nodemend.agent.watchdog.model import parse_status
@@ -515,9 +514,9 @@ def run(words: list[str]) -> int:
     try:
         code, why = _publish(options, boot_id) if options.publish else _check_marker(options, boot_id)
     except (OSError, http.client.HTTPException) as error:
-        code, why = NO_ANSWER, str(error)
+        code, why = exit_codes.NO_ANSWER, str(error)
     except (ValueError, RecursionError) as error:
-        code, why = FAILED, str(error)
+        code, why = exit_codes.FAILED, str(error)
     if why:
         sys.stderr.write(f"nodemend-api-check: {why}\n")
     return code
@@ -534,7 +533,7 @@ def _check_marker(options: argparse.Namespace, boot_id: str) -> tuple[int, str]:
         watchdog_status = evaluate_watchdog(facts, boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME))
         length = longest_lease(facts, boot_id) or options.lease_length
         if less := promises_less(json.loads(body), boot_id, length, watchdog_status.effective):
-            return FAILED, less
+            return exit_codes.FAILED, less
     return exit_code_of(answer), answer.why if isinstance(answer, UnclearReply) else ""
 
 
