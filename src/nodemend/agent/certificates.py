@@ -68,8 +68,6 @@ class FilesChecked:
 
 @dataclass(frozen=True, slots=True)
 class KeyMade:
-    """There is a key, and a request for it."""
-
     request: str
 
 

@@ -76,8 +76,6 @@ class ReadLease:
 
 @dataclass(frozen=True, slots=True)
 class CreateLease:
-    """Create the Lease, which does not exist yet."""
-
     report: AgentReport
     deadline: float
 

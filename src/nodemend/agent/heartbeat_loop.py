@@ -131,8 +131,6 @@ class Peers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FeederTold:
-    """The feeder's report at one moment."""
-
     watchdog: WatchdogReport
     longest_lease: float | None = None
     """Seconds; None if there is no feeder."""

@@ -68,8 +68,6 @@ class StatusQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ReadPeerLease:
-    """Read the Lease of this node."""
-
     node: str
     deadline: float
 

@@ -96,7 +96,6 @@ class Controller(Generic[K]):
 
     @property
     def waiting(self) -> int:
-        """Number of keys in the queue."""
         return self._queue.waiting
 
     async def run(self) -> None:

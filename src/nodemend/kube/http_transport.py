@@ -115,7 +115,6 @@ class HttpTransport:
         )
 
     async def close(self) -> None:
-        """Close every connection. Requests in flight end as unanswered."""
         await self._session.close()
         await self._credentials.close()
         # asyncio closes the socket of a request that was cancelled during its TLS handshake only when the
@@ -134,11 +133,9 @@ class HttpTransport:
         return any(one.fileno() != -1 for one in self._sockets)
 
     async def send(self, request: Request, deadline: float) -> Reply:
-        """Return by `deadline` (monotonic) in every case."""
         return await self._by_deadline(request, deadline, self._send)
 
     async def open(self, request: Request, deadline: float) -> Stream | Reply:
-        """Return a stream if the server answered 200 by `deadline`, else the reply."""
         return await self._by_deadline(request, deadline, self._open)
 
     async def _by_deadline(

@@ -290,8 +290,6 @@ class LeaseTiming:
 
 @dataclass(frozen=True, slots=True)
 class ReadLeaderLease:
-    """Read the Lease."""
-
     deadline: float
 
 

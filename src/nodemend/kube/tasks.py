@@ -100,8 +100,6 @@ T = TypeVar("T")
 
 
 class PendingRead(Generic[T]):
-    """A result that is still pending."""
-
     def __init__(self) -> None:
         self._answers: list[T] = []
 

@@ -134,8 +134,6 @@ class ListPage(Generic[W]):
 
 
 class WatchDecoder(Generic[W]):
-    """Decodes the lines and pages of one kind."""
-
     def __init__(self, wire: type[W]) -> None:
         self._wire = wire
         event = cast("type[WatchEvent[W]]", cast("Any", WatchEvent)[wire])
@@ -150,7 +148,6 @@ class WatchDecoder(Generic[W]):
             return self._one_by_one(bytes(block))
 
     def page(self, body: bytes) -> "ListPage[W] | ProtocolError":
-        """One page of a list."""
         try:
             page = decoder_of(list_of(self._wire)).decode(body)
             return _versioned(ListPage(page.metadata, page.items or [], []))

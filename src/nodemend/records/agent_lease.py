@@ -52,7 +52,6 @@ class AgentLease:
 
     @property
     def revision(self) -> int:
-        """The version as the integer that it is in etcd; 0 if it is not an integer."""
         return revision_of(self.version)
 
     def fences(self, node_uid: str, boot_id: str) -> bool:

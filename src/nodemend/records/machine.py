@@ -57,8 +57,6 @@ OPENSHIFT: Final = "machine.openshift.io"
 
 
 class ConditionForm(StrEnum):
-    """The form in which a condition is written."""
-
     STANDARD = "standard"
     """Today's form of Kubernetes: with a generation, and always with a reason."""
     OLD = "old"

@@ -512,8 +512,6 @@ _WORKERS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class SignerObservers:
-    """Observers for logs and metrics."""
-
     election: ElectionObserver
     loop: LoopObserver[str]
     recorder: SignerRecorder

@@ -58,14 +58,10 @@ class RequestContent:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableRequest:
-    """The request cannot be parsed."""
-
     why: str
 
 
 class RequestState(Enum):
-    """State of a request."""
-
     OPEN = auto()
     APPROVED = auto()
     OVER = auto()

@@ -28,8 +28,6 @@ class NoLease(SmallValue):
 
 
 class UnclearReply(SmallValue):
-    """The reply allows no conclusion."""
-
     why: str
 
 

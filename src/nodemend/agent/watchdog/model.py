@@ -136,8 +136,6 @@ class DeviceOpened(SmallValue):
 
 
 class OpenRefused(SmallValue):
-    """The device is not open."""
-
     why: str
 
 
@@ -168,8 +166,6 @@ class OtherMarker(SmallValue):
 
 
 class CheckFailed(SmallValue):
-    """The check gave no answer."""
-
     why: str
 
 
@@ -266,8 +262,6 @@ class Exit(SmallValue):
 
 
 class WriteStatus(SmallValue):
-    """Publish the status."""
-
     status: "FeederStatus"
 
 

@@ -19,7 +19,6 @@ _GATE_STATUS_SUFFIX = ".gate"
 
 
 def read_lease(path: str) -> FeedLease | NoRecord | RefusedRecord:
-    """Return the current content of the lease file."""
     try:
         return parse_lease(read_beginning(path))
     except FileNotFoundError:
