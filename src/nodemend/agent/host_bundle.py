@@ -20,6 +20,7 @@ import stat
 import sys
 import tempfile
 import zipfile
+from pathlib import Path
 from py_compile import PycInvalidationMode
 from typing import Final
 
@@ -54,8 +55,7 @@ def write_archive(path: str) -> None:
         file.write(_BEGINNING)
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for name in _names():
-                with open(f"{_ROOT}/{name}", "rb") as source:
-                    archive.writestr(zipfile.ZipInfo(name), source.read())
+                archive.writestr(zipfile.ZipInfo(name), Path(f"{_ROOT}/{name}").read_bytes())
             archive.writestr(zipfile.ZipInfo("__main__.py"), _MAIN)
 
 
@@ -88,17 +88,17 @@ def install(given: str, host: str, node: str) -> list[str]:
     written = []
     units, settings = f"{host}/systemd", f"{host}/settings/{_SETTINGS}"
     if not os.path.exists(settings):
-        written += _put(settings, _filled(_read(f"{given}/{_SETTINGS}"), node))
+        written += _put(settings, _filled(Path(f"{given}/{_SETTINGS}").read_bytes(), node))
     written += _put(f"{host}/program/{NAME}", _archive())
     os.makedirs(f"{units}/kubelet.service.d", exist_ok=True)
     os.makedirs(f"{units}/multi-user.target.wants", exist_ok=True)
     for unit in _UNITS:
-        written += _put(f"{units}/{unit}", _read(f"{given}/{unit}"))
+        written += _put(f"{units}/{unit}", Path(f"{given}/{unit}").read_bytes())
         written += _enable(f"{units}/multi-user.target.wants/{unit}", f"../{unit}")
     for target in _SLEEP:
         written += _enable(f"{units}/{target}", os.devnull)
     # Last: from here on kubelet waits for the gate, which needs all the others.
-    return written + _put(f"{units}/kubelet.service.d/{_DROP_IN}", _read(f"{given}/{_DROP_IN}"))
+    return written + _put(f"{units}/kubelet.service.d/{_DROP_IN}", Path(f"{given}/{_DROP_IN}").read_bytes())
 
 
 def _filled(settings: bytes, node: str) -> bytes:
@@ -109,12 +109,12 @@ def _filled(settings: bytes, node: str) -> bytes:
 def _archive() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         write_archive(f"{folder}/{NAME}")
-        return _read(f"{folder}/{NAME}")
+        return Path(f"{folder}/{NAME}").read_bytes()
 
 
 def _put(path: str, content: bytes) -> list[str]:
     """Write the file atomically, and to the disk before any file that needs it."""
-    if os.path.exists(path) and _read(path) == content:
+    if os.path.exists(path) and Path(path).read_bytes() == content:
         return []
     beside = f"{path}.new"
     with open(beside, "wb") as file:
@@ -131,11 +131,6 @@ def _enable(path: str, target: str) -> list[str]:
         return []
     os.symlink(target, path)
     return [path]
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
 
 
 _STAMP = "stamp"
@@ -159,8 +154,8 @@ def unpack(archive: str, folder: str) -> int:
     os.umask(stat.S_IWGRP | stat.S_IWOTH)
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(beside)
-    _write(f"{beside}/start.py", _START)
-    _write(f"{beside}/{_STAMP}", stamp)
+    Path(f"{beside}/start.py").write_text(_START, encoding="utf-8")
+    Path(f"{beside}/{_STAMP}").write_text(stamp, encoding="utf-8")
     # Compiled for its final path and without checks of the source, because only this user writes there.
     compileall.compile_dir(
         beside,
@@ -189,15 +184,9 @@ def _is_safe(found: os.stat_result) -> bool:
 
 def _content(path: str) -> str:
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+        return Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
         return ""
-
-
-def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
 
 
 def main(words: list[str]) -> int:
