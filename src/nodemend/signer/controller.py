@@ -342,10 +342,9 @@ class SignerRecorder(Protocol):
 
 @dataclass(slots=True)
 class CaManager:
-    """Serves one leader term. `client` must refuse writes after the term ends."""
+    """Serves one leader term. The reader's client must refuse writes after the term ends."""
 
     reader: LiveReader
-    client: ApiClient
     certificate_signer: "CryptographySigner"
     recorder: SignerRecorder
     namespace: str
@@ -375,7 +374,7 @@ class CaManager:
         if request is None:
             return False
         deadline = self.reader.runtime.monotonic() + WRITE_WITHIN
-        written = await self.client.write(request, Acknowledged, deadline=deadline)
+        written = await self.reader.client.write(request, Acknowledged, deadline=deadline)
         if not isinstance(written, Ok):
             return False
         self.recorder.did(step)
@@ -403,10 +402,9 @@ All nodes may have sent one by then, so nothing is read for them.
 
 @dataclass(frozen=True, slots=True)
 class RequestController:
-    """Serves one leader term. `client` must refuse writes after the term ends."""
+    """Serves one leader term. The reader's client must refuse writes after the term ends."""
 
     reader: LiveReader
-    client: ApiClient
     certificate_signer: "CryptographySigner"
     care: CaManager
     recorder: SignerRecorder
@@ -458,7 +456,7 @@ class RequestController:
 
     async def _write(self, request: CertificateSigningRequest, verdict: Verdict, change: Request) -> Outcome:
         deadline = self.reader.runtime.monotonic() + WRITE_WITHIN
-        written = await self.client.write(change, Acknowledged, deadline=deadline)
+        written = await self.reader.client.write(change, Acknowledged, deadline=deadline)
         if not isinstance(written, Ok):
             return Retry(str(written), refused=isinstance(written, Refused))
         self.recorder.judged(request, verdict)
@@ -593,8 +591,8 @@ class Signer:
         client = ApiClient(LeaderTransport(self._runtime, self._transport, leadership), self._runtime)
         proof = AdmissionProof(client, self._runtime, self._admission)
         reader, recorder = LiveReader(client, self._runtime, proof.problem), self._observers.recorder
-        care = CaManager(reader, client, self._certificate_signer, recorder, self._election.lease.namespace)
-        controller = RequestController(reader, client, self._certificate_signer, care, recorder)
+        care = CaManager(reader, self._certificate_signer, recorder, self._election.lease.namespace)
+        controller = RequestController(reader, self._certificate_signer, care, recorder)
         loop = Controller(
             self._runtime, controller.reconcile, self._observers.loop, self._open_requests, workers=_WORKERS
         )
