@@ -10,7 +10,6 @@ from nodemend.kube.asyncio_runtime import run
 from nodemend.kube.leader_election import (
     Holder,
     Record,
-    ask_record,
     claim_record,
     place_record,
     release_record,
@@ -18,7 +17,7 @@ from nodemend.kube.leader_election import (
     understand,
 )
 from nodemend.kube.outcome import LeaseFound, LeaseMissing, LeaseOutdated, LeaseResult
-from nodemend.kube.request import LeaseAddress, Precondition, Request, delete
+from nodemend.kube.request import LeaseAddress, Precondition, Request, delete, get_lease
 from tests.integration.connected_client import Connected, connected
 
 pytest_plugins = ["controlplane.fixtures"]
@@ -52,14 +51,14 @@ async def remove(here: Connected, record: Record) -> None:
 def test_a_term_from_its_place_to_its_release(api_server: ControlPlane) -> None:
     async def main() -> None:
         async with connected(api_server) as here:
-            assert await ask(here, ask_record(ADDRESS)) == LeaseMissing()
+            assert await ask(here, get_lease(ADDRESS)) == LeaseMissing()
             placed = await found(here, place_record(ADDRESS, 15, NOON))
             assert (placed.holder, placed.seconds) == ("", 15)
             assert await ask(here, place_record(ADDRESS, 15, NOON)) == LeaseOutdated()
             claimed = await found(here, claim_record(ADDRESS, placed, Holder("a", 15, 7), later(1)))
             assert (claimed.holder, claimed.transitions, claimed.uid) == ("a", 1, placed.uid)
             renewed = await found(here, renew_record(ADDRESS, claimed, Holder("a", 15, 7), later(2)))
-            assert renewed == await found(here, ask_record(ADDRESS))
+            assert renewed == await found(here, get_lease(ADDRESS))
             assert placed.revision < claimed.revision < renewed.revision
             released = await found(here, release_record(ADDRESS, renewed, later(3)))
             assert (released.holder, released.seconds, released.transitions) == ("", 1, 1)
@@ -92,7 +91,7 @@ def test_a_write_to_a_deleted_lease_does_not_bring_it_back(api_server: ControlPl
                 await ask(here, renew_record(ADDRESS, claimed, Holder("a", 15, 7), later(2)))
                 == LeaseMissing()
             )
-            assert await ask(here, ask_record(ADDRESS)) == LeaseMissing()
+            assert await ask(here, get_lease(ADDRESS)) == LeaseMissing()
 
     run(main())
 

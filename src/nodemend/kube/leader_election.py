@@ -83,7 +83,7 @@ from nodemend.kube.outcome import (
     Reply,
     understand_lease,
 )
-from nodemend.kube.request import LeaseAddress, Precondition, Request, create_lease, get_lease, patch_lease
+from nodemend.kube.request import LeaseAddress, Precondition, Request, create_lease, patch_lease
 
 FIELD_MANAGER: Final = "nodemend-elector"
 _MOST_TRANSITIONS: Final = 2**31 - 1
@@ -128,10 +128,6 @@ class Holder:
 
 def understand(reply: Reply) -> LeaseResult[Record]:
     return understand_lease(reply, _read)
-
-
-def ask_record(address: LeaseAddress) -> Request:
-    return get_lease(address)
 
 
 def place_record(address: LeaseAddress, seconds: int, wall: datetime) -> Request:

@@ -11,7 +11,6 @@ from nodemend.kube import leader_election as lease
 from nodemend.kube.leader_election import (
     Holder,
     LeaseTiming,
-    ask_record,
     claim_record,
     place_record,
     release_record,
@@ -20,7 +19,7 @@ from nodemend.kube.leader_election import (
 )
 from nodemend.kube.outcome import Reply, Unsent
 from nodemend.kube.ports import Runtime, Stream, Task, Transport
-from nodemend.kube.request import LeaseAddress, Request
+from nodemend.kube.request import LeaseAddress, Request, get_lease
 
 _POLL_INTERVAL: Final = 0.1
 
@@ -229,7 +228,7 @@ class _Campaign:
         holder = Holder(self._identity, seconds, self._machine.remembers_from)
         match command:
             case lease.ReadLeaderLease():
-                return ask_record(self._address)
+                return get_lease(self._address)
             case lease.Place():
                 return place_record(self._address, seconds, wall)
             case lease.Claim(record):

@@ -10,7 +10,6 @@ from nodemend.api.well_known import LEADER_MEMORY
 from nodemend.kube.leader_election import (
     Holder,
     Record,
-    ask_record,
     claim_record,
     place_record,
     release_record,
@@ -27,7 +26,7 @@ from nodemend.kube.outcome import (
     Unanswered,
     Unsent,
 )
-from nodemend.kube.request import Content, LeaseAddress, Method, Request
+from nodemend.kube.request import Content, LeaseAddress, Method, Request, get_lease
 
 ADDRESS = LeaseAddress("checker", "nodemend-system")
 HELD = Record(uid="u1", version="41", holder="old", seconds=15, transitions=6)
@@ -89,7 +88,7 @@ def test_a_lease_without_a_numbered_version_gives_no_epoch(unreadable: bytes) ->
 
 
 def test_reading_asks_the_store_and_not_a_cache() -> None:
-    request = ask_record(ADDRESS)
+    request = get_lease(ADDRESS)
 
     assert (request.method, request.query) == (Method.GET, ())
 
