@@ -19,25 +19,16 @@ VERSIONS = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
 
 
 @dataclass(frozen=True, slots=True)
-class PluginCluster:
-    """The cluster, for a plugin that requests it. `config` is the plugin's extension in the kubeconfig."""
-
-    server: str
-    server_name: str
-    verified: bool
-    config: msgspec.Raw | None
-
-
-@dataclass(frozen=True, slots=True)
 class ExecPlugin:
-    """A command that prints a credential. `cluster` is None if the plugin does not request it."""
+    """A command that prints a credential. `cluster_config` is its extension in the kubeconfig."""
 
     api_version: str
     command: str
     arguments: tuple[str, ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
     install_hint: str = ""
-    cluster: PluginCluster | None = None
+    provide_cluster_info: bool = False
+    cluster_config: msgspec.Raw | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +84,25 @@ def read_output(plugin: ExecPlugin, output: bytes) -> PluginCredential | PluginF
     )
 
 
-def written_input(plugin: ExecPlugin, authority: bytes) -> str:
+def written_input(plugin: ExecPlugin, endpoint: "Endpoint", authority: bytes) -> str:
     """The value of KUBERNETES_EXEC_INFO. It states that there is no terminal."""
     spec: dict[str, object] = {"interactive": False}
-    if plugin.cluster is not None:
-        spec["cluster"] = _cluster_info(plugin.cluster, authority)
+    if plugin.provide_cluster_info:
+        spec["cluster"] = _cluster_info(endpoint, authority, plugin.cluster_config)
     body = {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
     return msgspec.json.encode(body).decode()
 
 
-def _cluster_info(cluster: PluginCluster, authority: bytes) -> dict[str, object]:
-    reported: dict[str, object] = {"server": cluster.server}
-    if cluster.server_name:
-        reported["tls-server-name"] = cluster.server_name
+def _cluster_info(endpoint: "Endpoint", authority: bytes, config: msgspec.Raw | None) -> dict[str, object]:
+    reported: dict[str, object] = {"server": endpoint.server}
+    if endpoint.server_name:
+        reported["tls-server-name"] = endpoint.server_name
     if authority:
         reported["certificate-authority-data"] = b64encode(authority).decode()
-    if not cluster.verified:
+    if not endpoint.verified:
         reported["insecure-skip-tls-verify"] = True
-    if cluster.config is not None:
-        reported["config"] = cluster.config
+    if config is not None:
+        reported["config"] = config
     return reported
 
 

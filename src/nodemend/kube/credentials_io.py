@@ -215,10 +215,11 @@ class LiveCredentials:
         if not isinstance(plugin, ExecPlugin):
             return PluginCredential()
         try:
-            authority = self._read_authority() if plugin.cluster is not None else b""
+            authority = self._read_authority() if plugin.provide_cluster_info else b""
         except OSError as error:
             return PluginFailure(f"certificate authority: {error}")
-        return await self._plugins.credential(plugin, written_input(plugin, authority or b""))
+        reported = written_input(plugin, self._connection.endpoint, authority or b"")
+        return await self._plugins.credential(plugin, reported)
 
     def _replaced(self, given: PluginCredential) -> bool:
         """True if the plugin returned other credentials than the ones in use."""

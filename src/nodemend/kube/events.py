@@ -401,7 +401,8 @@ class EventRecorder:
                 await self._runtime.sleep(wait)
             deadline = self._runtime.monotonic() + REQUEST_SECONDS
             outcome = write_outcome(await self._transport.send(draft.request, deadline), _Written)
-            await self._pause(self._settle(draft, outcome))
+            if (pause := self._settle(draft, outcome)) > 0.0:
+                await self._runtime.sleep(pause)
 
     def _seconds_to_next(self) -> float | None:
         due = self._aggregator.next_due()
@@ -438,7 +439,3 @@ class EventRecorder:
     def _back_off(self, at_least: float) -> float:
         self._failures += 1
         return max(at_least, _PAUSE.delay(self._failures, self._runtime.random()))
-
-    async def _pause(self, seconds: float) -> None:
-        if seconds > 0.0:
-            await self._runtime.sleep(seconds)

@@ -28,7 +28,6 @@ from nodemend.kube.credentials import (
     InlinePem,
     Pem,
     PemFile,
-    PluginCluster,
     StaticToken,
     TokenFile,
     checked,
@@ -166,7 +165,7 @@ def connection_of(chosen: SelectedContext) -> Connection:
     return checked(
         Connection(
             endpoint,
-            _bearer(user, directory, cluster, endpoint),
+            _bearer(user, directory, cluster),
             _client(user, directory, chosen.user_name),
             chosen.namespace,
         )
@@ -222,7 +221,7 @@ def _client(user: KubeconfigUser, directory: str, name: str) -> ClientCertificat
     return ClientCertificate(certificate, key)
 
 
-def _bearer(user: KubeconfigUser, directory: str, cluster: KubeconfigCluster, endpoint: Endpoint) -> Bearer:
+def _bearer(user: KubeconfigUser, directory: str, cluster: KubeconfigCluster) -> Bearer:
     """A token file wins over an inline token, and either wins over a plugin, as in kubectl."""
     if user.token_file:
         return TokenFile(_absolute(user.token_file, directory))
@@ -230,10 +229,10 @@ def _bearer(user: KubeconfigUser, directory: str, cluster: KubeconfigCluster, en
         return StaticToken(user.token)
     if user.exec_ is None:
         return None
-    return _plugin(user.exec_, directory, cluster, endpoint)
+    return _plugin(user.exec_, directory, cluster)
 
 
-def _plugin(spec: Exec, directory: str, cluster: KubeconfigCluster, endpoint: Endpoint) -> ExecPlugin:
+def _plugin(spec: Exec, directory: str, cluster: KubeconfigCluster) -> ExecPlugin:
     if not spec.command:
         raise CredentialsError("the exec plugin has no command")
     if spec.api_version not in VERSIONS:
@@ -248,16 +247,16 @@ def _plugin(spec: Exec, directory: str, cluster: KubeconfigCluster, endpoint: En
         arguments=tuple(spec.args or ()),
         environment=tuple((variable.name, variable.value) for variable in spec.env or ()),
         install_hint=spec.install_hint,
-        cluster=_plugin_cluster(cluster, endpoint) if spec.provide_cluster_info else None,
+        provide_cluster_info=spec.provide_cluster_info,
+        cluster_config=_plugin_config(cluster) if spec.provide_cluster_info else None,
     )
 
 
-def _plugin_cluster(cluster: KubeconfigCluster, endpoint: Endpoint) -> PluginCluster:
+def _plugin_config(cluster: KubeconfigCluster) -> msgspec.Raw | None:
     extension = next(
         (entry.extension for entry in cluster.extensions or () if entry.name == f"{GROUP}/exec"), None
     )
-    config = None if extension is None else msgspec.Raw(msgspec.json.encode(extension))
-    return PluginCluster(endpoint.server, endpoint.server_name, endpoint.verified, config)
+    return None if extension is None else msgspec.Raw(msgspec.json.encode(extension))
 
 
 def _pem(data: str, path: str, directory: str, what: str) -> Pem | None:

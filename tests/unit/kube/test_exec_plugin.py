@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from nodemend.kube.credentials import (
+    Endpoint,
     ExecPlugin,
-    PluginCluster,
     PluginCredential,
     PluginFailure,
     read_output,
@@ -16,6 +16,7 @@ from nodemend.kube.credentials import (
 
 V1 = "client.authentication.k8s.io/v1"
 PLUGIN = ExecPlugin(V1, "get-token")
+ENDPOINT = Endpoint("https://c", server_name="name", verified=False)
 
 
 def _output(api_version: str = V1, kind: str = "ExecCredential", **status: object) -> bytes:
@@ -23,14 +24,15 @@ def _output(api_version: str = V1, kind: str = "ExecCredential", **status: objec
 
 
 def test_a_plugin_gets_the_information_that_there_is_no_terminal() -> None:
-    reported = msgspec.json.decode(written_input(PLUGIN, b"ca"))
+    reported = msgspec.json.decode(written_input(PLUGIN, ENDPOINT, b"ca"))
 
     assert reported == {"apiVersion": V1, "kind": "ExecCredential", "spec": {"interactive": False}}
 
 
 def test_a_plugin_that_requests_cluster_info_gets_it() -> None:
-    cluster = PluginCluster("https://c", "name", verified=False, config=msgspec.Raw(b'{"region":"x"}'))
-    reported = msgspec.json.decode(written_input(ExecPlugin(V1, "p", cluster=cluster), b"ca"))
+    config = msgspec.Raw(b'{"region":"x"}')
+    plugin = ExecPlugin(V1, "p", provide_cluster_info=True, cluster_config=config)
+    reported = msgspec.json.decode(written_input(plugin, ENDPOINT, b"ca"))
 
     assert reported["spec"]["cluster"] == {
         "server": "https://c",

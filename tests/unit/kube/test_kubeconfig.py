@@ -13,7 +13,6 @@ from nodemend.kube.credentials import (
     ExecPlugin,
     InlinePem,
     PemFile,
-    PluginCluster,
     StaticToken,
     TokenFile,
 )
@@ -82,7 +81,8 @@ def test_a_plugin_is_read_whole() -> None:
     cluster = """{server: "https://c", tls-server-name: s,
         extensions: [{name: client.authentication.k8s.io/exec, extension: {region: north}}]}"""
 
-    plugin = _choose(user, cluster).bearer
+    connection = _choose(user, cluster)
+    plugin = connection.bearer
 
     assert isinstance(plugin, ExecPlugin)
     assert plugin.command == "/home/me/.kube/bin/login"
@@ -91,10 +91,10 @@ def test_a_plugin_is_read_whole() -> None:
         (("K", "V"),),
         "get it",
     )
-    assert isinstance(plugin.cluster, PluginCluster)
-    assert (plugin.cluster.server, plugin.cluster.server_name) == ("https://c", "s")
-    assert plugin.cluster.config is not None
-    assert bytes(plugin.cluster.config) == b'{"region":"north"}'
+    assert plugin.provide_cluster_info
+    assert (connection.endpoint.server, connection.endpoint.server_name) == ("https://c", "s")
+    assert plugin.cluster_config is not None
+    assert bytes(plugin.cluster_config) == b'{"region":"north"}'
 
 
 def test_a_bare_command_is_left_to_the_path() -> None:
@@ -102,7 +102,7 @@ def test_a_bare_command_is_left_to_the_path() -> None:
 
     assert isinstance(plugin, ExecPlugin)
     assert plugin.command == "login"
-    assert plugin.cluster is None
+    assert not plugin.provide_cluster_info
 
 
 def test_of_several_files_the_first_to_name_a_thing_wins() -> None:
