@@ -89,7 +89,7 @@ class RenewLease:
 
 @dataclass(frozen=True, slots=True)
 class AskPeers:
-    """Ask all peers at once. Each answer is a PeerSaid; RoundOver follows at the deadline at the latest."""
+    """Ask all peers at once. Each answer is a PeerAnswered; RoundEnded follows by the deadline."""
 
     round: int
     peers: tuple[PeerEntry, ...]

@@ -4,7 +4,7 @@ Guarantees, after any sequence of events:
 
 1. The feeder pings, opens the device or sets its timeout (each is a ping) only in the step that has just
    received the content of the lease file, and only if at that moment the lease lasts, the agent's permit
-   exists, or the boot gate has published this boot and no agent has started. The shell does it at once.
+   exists, or the boot gate has published this boot and no agent has started. The loop does it at once.
 2. It never does so when a whole effective reset time has passed since its last ping.
 3. After the agent or the API server orders fencing, it never pings again in this boot.
 4. It disarms the device only while it feeds it, and only with the agent's permit.
@@ -58,7 +58,7 @@ so three fit into the rest."""
 
 
 class Feeder:
-    """The next event answers TakeLock, Look, Open, SetTimeout, Ping, Disarm or Wait, and no other command."""
+    """The next event answers TakeDeviceLock, ReadFiles, Open, SetTimeout, Ping, Disarm or SleepUntil."""
 
     def __init__(self, rules: w.FeederRules) -> None:
         self._rules = rules

@@ -1,6 +1,6 @@
 """The feeder's process: parses its arguments, and executes the state machine's commands in one loop.
 
-The loop blocks only in Wait: API checks and the recorder are child processes that it does not wait for.
+The loop blocks only in SleepUntil: API checks and the recorder are child processes that it does not wait for.
 """
 
 import os

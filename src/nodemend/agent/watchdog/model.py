@@ -94,7 +94,7 @@ class StoppedForFence(SmallValue):
 
 
 class Ended(SmallValue):
-    """The feeder exited in order. `Status.why` states whether the device stays armed."""
+    """The feeder exited in order. `FeederStatus.why` states whether the device stays armed."""
 
     name = "Ended"
     reported = "ended"
@@ -234,7 +234,7 @@ class Disarm(SmallValue):
 
 
 class RunMarkerCheck(SmallValue):
-    """Start an API check. Its Answered arrives during a Wait."""
+    """Start an API check. Its Answered arrives during a SleepUntil."""
 
 
 class ForgetGate(SmallValue):
