@@ -50,7 +50,7 @@ class PerPeerRateLimit:
 
 MOST_WAITING: Final = 64
 """Maximum number of questions at once. A node has 15 peers, so about 15 nodes have it as a peer."""
-QUESTIONS: Final = Rate(per_second=1.25, at_once=2)
+QUESTION_RATE: Final = Rate(per_second=1.25, at_once=2)
 """Per node. An agent asks a peer once in several seconds."""
 KEPT_BACK: Final = 2
 """Reads reserved for nodes that have not asked for about a second; others get none of the last few."""
@@ -98,7 +98,7 @@ class PeerResponder:
 
     def __init__(self, *, reads_per_second: int = 5, deadline: float = 2.0) -> None:
         self._reads = TokenBucket(Rate(reads_per_second, at_once=reads_per_second))
-        self._questions = PerPeerRateLimit(QUESTIONS, stern=True)
+        self._questions = PerPeerRateLimit(QUESTION_RATE, stern=True)
         self._deadline = deadline
         self._callers: dict[str, _Caller] = {}
         self._waiting = 0
