@@ -106,39 +106,6 @@ class RemedyAttempt:
     failed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class KeepTrying:
-    """Keep trying: evaluate again after `again_in` seconds; None if the remedy has no time limit."""
-
-    again_in: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class EscalateTo:
-    """Delete the current remedy. The next one starts when it is gone, never in parallel."""
-
-    to: int
-
-
-@dataclass(frozen=True, slots=True)
-class Exhausted:
-    """The last remedy has failed or timed out."""
-
-
-def next_remedy(
-    timeouts: Sequence[float | None], trying: RemedyAttempt
-) -> KeepTrying | EscalateTo | Exhausted:
-    """Return whether to keep the current remedy, escalate to the next, or stop after the last.
-
-    `timeouts` has one entry per remedy, in order of escalation; None for a remedy without a time limit.
-    """
-    limit = timeouts[trying.index]
-    if not trying.failed and (limit is None or trying.seconds < limit):
-        return KeepTrying(None if limit is None else limit - trying.seconds)
-    following = trying.index + 1
-    return EscalateTo(following) if following < len(timeouts) else Exhausted()
-
-
 FIRST: Final = 300.0
 """Seconds until the event of a hold is repeated for the first time. Every hold has one when it begins."""
 LONGEST: Final = 2700.0
@@ -239,7 +206,7 @@ class NoAction:
 
 @dataclass(frozen=True, slots=True)
 class Escalate:
-    """Delete this remedy, and create the next one when it is gone."""
+    """Delete this remedy. The next one starts when it is gone, never in parallel."""
 
     request: ClassVar[str] = "Escalate"
     to: int
@@ -311,7 +278,10 @@ def _with(health: NodeHealth, existing: ExistingRemediation, remedy_policy: Reme
             # It healed one boot; what fails now is the next, and needs a separate remediation.
             return DeleteRemediation()
         case Unhealthy():
-            return _escalate(existing, remedy_policy)
+            request = next_remedy(remedy_policy.timeouts, existing.trying)
+            if isinstance(request, NoAction) and existing.untouched:
+                return _await_service(existing, request.again_in)
+            return request
         case Healthy() | Unjudged():
             return NoAction()
         case Suspect(match):
@@ -326,16 +296,16 @@ def _await_service(existing: ExistingRemediation, again_in: float | None) -> NoA
     return NoAction(missing if again_in is None else min(missing, again_in))
 
 
-def _escalate(existing: ExistingRemediation, remedy_policy: RemedyPolicy) -> Request:
-    match next_remedy(remedy_policy.timeouts, existing.trying):
-        case KeepTrying(again_in) if existing.untouched:
-            return _await_service(existing, again_in)
-        case KeepTrying(again_in):
-            return NoAction(again_in)
-        case EscalateTo(to):
-            return Escalate(to)
-        case Exhausted():
-            return Hold(RemediesExhausted(len(remedy_policy.timeouts)))
+def next_remedy(timeouts: Sequence[float | None], trying: RemedyAttempt) -> NoAction | Escalate | Hold:
+    """Return whether to keep the current remedy, escalate to the next, or stop after the last.
+
+    `timeouts` has one entry per remedy, in order of escalation; None for a remedy without a time limit.
+    """
+    limit = timeouts[trying.index]
+    if not trying.failed and (limit is None or trying.seconds < limit):
+        return NoAction(None if limit is None else limit - trying.seconds)
+    following = trying.index + 1
+    return Escalate(following) if following < len(timeouts) else Hold(RemediesExhausted(len(timeouts)))
 
 
 PASSES: Final = (*OVERRIDABLE, ControlPlaneBusy, QuorumAtRisk)
@@ -410,7 +380,7 @@ def progress(
         return RecoveryPhase.FAILED
     if written in (RecoveryPhase.FAILED, RecoveryPhase.OVERDUE):
         return written
-    in_time = isinstance(next_remedy((timeout,), there.trying), KeepTrying)
+    in_time = isinstance(next_remedy((timeout,), there.trying), NoAction)
     return RecoveryPhase.RUNNING if in_time else RecoveryPhase.OVERDUE
 
 
@@ -440,8 +410,8 @@ def _beside(wanted: Request, facts: RecoveryFacts, there: Recovering) -> Request
         return DeleteRecovery()
     if isinstance(wanted, Create):
         return DeleteRecovery() if facts.written is RecoveryPhase.PENDING else MarkRecoveryPending()
-    if wanted == NoAction() and isinstance(stay := next_remedy((facts.timeout,), there.trying), KeepTrying):
-        return NoAction(stay.again_in)
+    if wanted == NoAction() and isinstance(stay := next_remedy((facts.timeout,), there.trying), NoAction):
+        return stay
     return wanted
 
 

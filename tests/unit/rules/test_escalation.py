@@ -2,7 +2,8 @@
 
 import pytest
 
-from nodemend.rules.request import EscalateTo, Exhausted, KeepTrying, RemedyAttempt, next_remedy
+from nodemend.rules.request import Escalate, NoAction, RemediesExhausted, RemedyAttempt, next_remedy
+from nodemend.safety.holds import Hold
 
 LADDER = (60.0, None, 120.0)
 
@@ -10,16 +11,16 @@ LADDER = (60.0, None, 120.0)
 @pytest.mark.parametrize(
     ("trying", "expected"),
     [
-        (RemedyAttempt(0, 0.0, failed=False), KeepTrying(60.0)),
-        (RemedyAttempt(0, 59.0, failed=False), KeepTrying(1.0)),
-        (RemedyAttempt(0, 60.0, failed=False), EscalateTo(1)),
-        (RemedyAttempt(0, 1.0, failed=True), EscalateTo(1)),
-        (RemedyAttempt(1, 1e9, failed=False), KeepTrying(None)),
-        (RemedyAttempt(1, 1.0, failed=True), EscalateTo(2)),
-        (RemedyAttempt(2, 119.0, failed=False), KeepTrying(1.0)),
-        (RemedyAttempt(2, 120.0, failed=False), Exhausted()),
-        (RemedyAttempt(2, 0.0, failed=True), Exhausted()),
+        (RemedyAttempt(0, 0.0, failed=False), NoAction(60.0)),
+        (RemedyAttempt(0, 59.0, failed=False), NoAction(1.0)),
+        (RemedyAttempt(0, 60.0, failed=False), Escalate(1)),
+        (RemedyAttempt(0, 1.0, failed=True), Escalate(1)),
+        (RemedyAttempt(1, 1e9, failed=False), NoAction(None)),
+        (RemedyAttempt(1, 1.0, failed=True), Escalate(2)),
+        (RemedyAttempt(2, 119.0, failed=False), NoAction(1.0)),
+        (RemedyAttempt(2, 120.0, failed=False), Hold(RemediesExhausted(3))),
+        (RemedyAttempt(2, 0.0, failed=True), Hold(RemediesExhausted(3))),
     ],
 )
-def test_escalation(trying: RemedyAttempt, expected: KeepTrying | EscalateTo | Exhausted) -> None:
+def test_escalation(trying: RemedyAttempt, expected: NoAction | Escalate | Hold) -> None:
     assert next_remedy(LADDER, trying) == expected
