@@ -39,10 +39,10 @@ from nodemend.cli.wind_down.leftovers import Leftover
 from nodemend.cmd import agent as agent_shell
 from nodemend.cmd import controllers
 from nodemend.guard.state import StormScopeKind, TargetState
+from nodemend.health.creation import FIELD_MANAGER as CHECKER
 from nodemend.health.machine.annotation import Clear
 from nodemend.health.machine.preflight import HISTORY_MANAGER
 from nodemend.health.machine.request import BY_DELETION, BY_OWNER, AskOwnerByCondition, Delete
-from nodemend.health.node.preflight import FIELD_MANAGER as CHECKER
 from nodemend.kube.controller import Outcome
 from nodemend.kube.leader_election import FIELD_MANAGER as ELECTOR
 from nodemend.protocol.feed_lease import FeedLease

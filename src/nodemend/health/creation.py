@@ -4,23 +4,23 @@ A remediation is created only while no other operator holds the node's Lease. A 
 needed is deleted.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from nodemend.api.resources import LEASE
-from nodemend.api.upstream_types import Lease
+from nodemend.api.resources import LEASE, Resource
+from nodemend.api.upstream_types import Lease, ObjectReference
 from nodemend.health.remediation_index import RemediationListCache
 from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
 from nodemend.kube.outcome import Acknowledged, Ok, Reason, Refused, Undecodable, Unknown, Unsent
 from nodemend.kube.ports import Runtime
-from nodemend.kube.request import Precondition, Request, delete
+from nodemend.kube.request import Precondition, Request, create, delete
 from nodemend.kube.tasks import FairSemaphore
 from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, UnchangedTimer, project, read_result
 from nodemend.records.remediation import RemediationRecord, RemediationWire, as_record
 from nodemend.rules.request import ExistingRemediation, ExternalLease, held_externally
-from nodemend.safety.facts import Absent, Present, Unreadable
+from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 from nodemend.safety.guard_holds import OtherRemediation
 from nodemend.safety.holds import CannotRead, Hold
 
@@ -28,16 +28,42 @@ _PREFIX: Final = "node-"
 """Precedes the node's name. Nodemend's own Leases have its UID there, and another namespace (decision 13)."""
 
 
+class ExternalLeaseReader:
+    """Reads Leases of other controllers, for one leader term. They are read when needed, not watched."""
+
+    def __init__(self, reader: LiveReader) -> None:
+        self._reader = reader
+        self._unchanged = UnchangedTimer()
+
+    async def read(self, name: str, namespace: str) -> ReadResult[ExternalLease]:
+        full, monotonic = f"{namespace}/{name}", self._reader.runtime.monotonic
+        asked_at = monotonic()
+        found = read_result(await self._reader.get(LEASE, name, Lease, namespace))
+        answered_at = monotonic()
+
+        def as_facts(lease: Lease) -> ExternalLease:
+            shown, lasts = (lease.metadata.uid, lease.spec), lease.spec.lease_duration_seconds
+            return ExternalLease(
+                name=full,
+                holder=lease.spec.holder_identity or "",
+                lasts=lasts if lasts and lasts > 0 else None,
+                unchanged_for=self._unchanged.unchanged_for(
+                    full, shown, asked_at=asked_at, answered_at=answered_at
+                ),
+            )
+
+        return project(found, as_facts)
+
+
 class ExternalLeases:
-    """The Leases of medik8s, for one leader term. They are read when needed, not watched.
+    """The Leases of medik8s, for one leader term.
 
     `namespace` is empty if the checker ignores them.
     """
 
     def __init__(self, reader: LiveReader, namespace: str) -> None:
-        self._reader = reader
+        self._leases = ExternalLeaseReader(reader)
         self._namespace = namespace
-        self._unchanged = UnchangedTimer()
 
     async def hold_on(self, node: str) -> Hold | None:
         """Return a hold if another operator holds the Lease of a node of this cluster.
@@ -46,24 +72,7 @@ class ExternalLeases:
         """
         if not self._namespace:
             return None
-        name, monotonic = f"{_PREFIX}{node}", self._reader.runtime.monotonic
-        asked_at = monotonic()
-        found = read_result(await self._reader.get(LEASE, name, Lease, self._namespace))
-        answered_at = monotonic()
-        return held_externally(
-            project(found, lambda lease: self._as_facts(name, lease, asked_at, answered_at))
-        )
-
-    def _as_facts(self, name: str, lease: Lease, asked_at: float, answered_at: float) -> ExternalLease:
-        shown, lasts = (lease.metadata.uid, lease.spec), lease.spec.lease_duration_seconds
-        return ExternalLease(
-            name=f"{self._namespace}/{name}",
-            holder=lease.spec.holder_identity or "",
-            lasts=lasts if lasts and lasts > 0 else None,
-            unchanged_for=self._unchanged.unchanged_for(
-                name, shown, asked_at=asked_at, answered_at=answered_at
-            ),
-        )
+        return held_externally(await self._leases.read(f"{_PREFIX}{node}", self._namespace))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,30 @@ class CreationContext:
     """Serializes creations: the guard counts open remediations, so two could both see one free slot."""
     external_leases: ExternalLeases
     open_remediations: RemediationListCache
+
+
+FIELD_MANAGER: Final = "nodemend-checker"
+
+
+def create_remediation(
+    resource: Resource,
+    namespace: str,
+    owner: ObjectReference,
+    *,
+    labels: Mapping[str, str],
+    annotations: Mapping[str, str],
+    spec: Mapping[str, Any],
+) -> Request:
+    """Return the create request of a remediation with its owner's name, which is deleted with its owner."""
+    reference = {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid}
+    metadata = {
+        "name": owner.name,
+        "labels": labels,
+        "annotations": annotations,
+        "ownerReferences": [reference],
+    }
+    body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
+    return create(resource, body, namespace, manager=FIELD_MANAGER)
 
 
 async def check_before_deletion(

@@ -8,16 +8,12 @@ from typing import Final
 
 from nodemend.api import well_known
 from nodemend.api.meta import LabelSelector
-from nodemend.api.resources import LEASE, METAL3_REMEDIATION_TEMPLATE, SELF_REMEDIATION_TEMPLATE, Resource
-from nodemend.api.upstream_types import Lease
-from nodemend.health.machine.annotation import RemediationAnnotation, check_no_other
+from nodemend.api.resources import METAL3_REMEDIATION_TEMPLATE, SELF_REMEDIATION_TEMPLATE, Resource
+from nodemend.health.machine.annotation import RemediationAnnotation
 from nodemend.health.machine.index import MachineCheckKey
-from nodemend.records.live_reads import LiveReader, UnchangedTimer, project, read_result
 from nodemend.records.machine import MachineCheckRecord, MachineRecord
 from nodemend.records.remediation import RemediationRecord
 from nodemend.rules.machine import MachineRules, TemplateNamed
-from nodemend.rules.request import ExternalLease
-from nodemend.safety.holds import Hold
 from nodemend.safety.limits import LimitSemantics
 
 NAME: Final = "external-remediation"
@@ -89,27 +85,3 @@ def asking_of(machine: MachineRecord) -> RemediationAnnotation | None:
         served_by=f"the Machine has the annotation {mark}" if mark else "",
         owner_asked=f"The {owner.kind} of the Machine" if owner and machine.marks.asks_owner else "",
     )
-
-
-class BareMetalActuator:
-    """OpenShift's bare-metal actuator, which acts on the same annotation; observed for one leader term."""
-
-    def __init__(self, reader: LiveReader) -> None:
-        self._reader = reader
-        self._unchanged = UnchangedTimer()
-
-    async def hold_in(self, namespace: str) -> Hold | None:
-        """Return a hold while the actuator's leader election Lease is renewed, or may be."""
-        name, monotonic = well_known.LEASE_OF_THE_ACTUATOR, self._reader.runtime.monotonic
-        asked_at = monotonic()
-        found = read_result(await self._reader.get(LEASE, name, Lease, namespace))
-        answered_at = monotonic()
-
-        def as_facts(lease: Lease) -> ExternalLease:
-            unchanged_for = self._unchanged.unchanged_for(
-                namespace, (lease.metadata.uid, lease.spec), asked_at=asked_at, answered_at=answered_at
-            )
-            spec = lease.spec
-            return ExternalLease(name, spec.holder_identity or "", spec.lease_duration_seconds, unchanged_for)
-
-        return check_no_other(project(found, as_facts), f"{namespace}/{name}")

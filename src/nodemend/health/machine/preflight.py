@@ -10,13 +10,19 @@ from nodemend.api import well_known
 from nodemend.api.machine_health_check import CLUSTER_LABEL
 from nodemend.api.remediation_policy import MachineRemediation, RemediationPolicy
 from nodemend.api.resources import REMEDIATION_POLICY
-from nodemend.api.upstream_types import Node
+from nodemend.api.upstream_types import Node, reference_to
 from nodemend.guard.evaluator import Clocks, GuardEvaluator
 from nodemend.guard.state import PlacedTarget
-from nodemend.health.creation import CreationContext, check_before_deletion
+from nodemend.health.creation import (
+    FIELD_MANAGER,
+    CreationContext,
+    ExternalLeaseReader,
+    check_before_deletion,
+    create_remediation,
+)
 from nodemend.health.machine import targets
-from nodemend.health.machine.annotation import check_ended, check_needed
-from nodemend.health.machine.external_annotation import BareMetalActuator, asking_of
+from nodemend.health.machine.annotation import check_ended, check_needed, check_no_other
+from nodemend.health.machine.external_annotation import asking_of
 from nodemend.health.machine.targets import (
     MachineGuardInputs,
     MachineTarget,
@@ -25,11 +31,12 @@ from nodemend.health.machine.targets import (
     guard_target_of,
 )
 from nodemend.health.remediation_index import NotServed, RemedyKind
-from nodemend.kube.request import Precondition, Request, apply, create, delete, merge_patch
+from nodemend.kube.request import Precondition, Request, apply, delete, merge_patch
 from nodemend.kube.tasks import ConcurrentReads
 from nodemend.records.live_reads import LiveReader, node_facts, project, read_result, value_of
 from nodemend.records.machine import MachineCheckRecord, MachineRecord, MachineWire, as_machine
 from nodemend.records.remediation import RemediationRecord
+from nodemend.rules.machine import TemplateNamed
 from nodemend.rules.node import (
     AskedFor,
     ConditionOwner,
@@ -46,48 +53,37 @@ from nodemend.safety.guard import Allowed, guard
 from nodemend.safety.guard_holds import OtherRemediation
 from nodemend.safety.holds import CannotRead, Hold, NodeReady
 
-FIELD_MANAGER: Final = "nodemend-checker"
 HISTORY_MANAGER: Final = "nodemend-checker-machines"
 _CLONED_FROM_NAME: Final = "cluster.x-k8s.io/cloned-from-name"
 _CLONED_FROM_KIND: Final = "cluster.x-k8s.io/cloned-from-groupkind"
 
 
-def create_remediation(target: MachineTarget, kind: RemedyKind, template: Mapping[str, Any]) -> Request:
-    """Create a remediation with the Machine's name and namespace, owned by it so that it is deleted with it.
+def create_from_template(
+    target: MachineTarget, kind: RemedyKind, source: TemplateNamed, template: Mapping[str, Any]
+) -> Request:
+    """Return the create request of a remediation in the Machine's namespace.
 
-    `template` is the template object's spec.template; its labels and annotations are copied with its spec.
+    `template` is spec.template of the object `source`; its labels and annotations are copied with its spec.
     """
     machine, check = target.machine, target.check
-    resource, source = kind.remediation, check.rules.template
     meta = template.get("metadata") or {}
     labels = {well_known.CHECK: check.name}
     if machine.cluster:
         labels[CLUSTER_LABEL] = machine.cluster
     annotations = {
         well_known.CHECK_UID: check.uid,
-        well_known.TEMPLATE: source.name if source is not None else "",
-        _CLONED_FROM_NAME: source.name if source is not None else "",
+        well_known.TEMPLATE: source.name,
+        _CLONED_FROM_NAME: source.name,
         _CLONED_FROM_KIND: f"{kind.template.kind}.{kind.template.group}",
     }
-    owner = {
-        "apiVersion": machine.resource.api_version,
-        "kind": machine.resource.kind,
-        "name": machine.name,
-        "uid": machine.uid,
-    }
-    metadata = {
-        "name": machine.name,
-        "labels": {**(meta.get("labels") or {}), **labels},
-        "annotations": {**(meta.get("annotations") or {}), **annotations},
-        "ownerReferences": [owner],
-    }
-    body = {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "metadata": metadata,
-        "spec": template.get("spec") or {},
-    }
-    return create(resource, body, machine.namespace, manager=FIELD_MANAGER)
+    return create_remediation(
+        kind.remediation,
+        machine.namespace,
+        reference_to(machine.resource, machine.name, uid=machine.uid),
+        labels={**(meta.get("labels") or {}), **labels},
+        annotations={**(meta.get("annotations") or {}), **annotations},
+        spec=template.get("spec") or {},
+    )
 
 
 def write_conditions(
@@ -171,7 +167,7 @@ class MachinePreflight:
         self._evaluator = evaluator
         self._creation_context = creation_context
         self._around = MachineGuardInputs(view)
-        self._actuator = BareMetalActuator(reader)
+        self._leases = ExternalLeaseReader(reader)
 
     async def machine(self, target: MachineTarget) -> Fresh | Hold:
         """Read the Machine live; return a hold if it was replaced, deleted or is no longer a target."""
@@ -208,10 +204,17 @@ class MachinePreflight:
         return None if holds else Hold(NodeReady(machine.name))
 
     async def still_asked(self, target: MachineTarget, fresh: Fresh) -> Hold | None:
-        """Verify an annotation's request by live reads; return a hold if it must not start."""
+        """Verify an annotation's request by live reads; return a hold if it must not start.
+
+        It must not start while the leader election Lease of OpenShift's bare-metal actuator, which acts on
+        the same annotation, is renewed or may be.
+        """
         machine, value = fresh.machine, target.machine.asked_externally
         objection = check_needed(asking_of(machine), value, await self._node_facts(machine))
-        return objection or await self._actuator.hold_in(machine.namespace)
+        if objection is not None:
+            return objection
+        lease = await self._leases.read(well_known.LEASE_OF_THE_ACTUATOR, machine.namespace)
+        return check_no_other(lease, f"{machine.namespace}/{well_known.LEASE_OF_THE_ACTUATOR}")
 
     async def before_clear(self, target: MachineTarget, value: str) -> Request | Hold:
         fresh = await self.machine(target)
@@ -284,7 +287,7 @@ class MachinePreflight:
         namespace = target.check.namespace
         found = read_result(await self._reader.get(kind.template, named.name, _Template, namespace))
         if isinstance(found, Present):
-            return create_remediation(target, kind, found.value.spec.get("template") or {})
+            return create_from_template(target, kind, named, found.value.spec.get("template") or {})
         why = found.why if isinstance(found, Unreadable) else "it does not exist"
         return Hold(CannotRead(f"the template {namespace}/{named.name}", why))
 

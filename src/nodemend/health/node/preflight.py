@@ -5,7 +5,7 @@ A manual order is found in the cache, and then verified by a live read.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -14,10 +14,16 @@ from nodemend.api.meta import ConditionStatus, ObjectMeta, parse_time
 from nodemend.api.node_health_check import NodeHealthCheck, Recovery, RecoveryPhase, TemplateReference
 from nodemend.api.remediation_policy import RemediationOrder, RemediationPolicy
 from nodemend.api.resources import NODE, NODE_HEALTH_CHECK, REMEDIATION_ORDER, REMEDIATION_POLICY, Resource
-from nodemend.api.upstream_types import Node
+from nodemend.api.upstream_types import Node, reference_to
 from nodemend.guard.evaluator import Clocks, GuardEvaluator
 from nodemend.guard.state import PlacedTarget, meets_threshold
-from nodemend.health.creation import CreationContext, check_before_deletion, delete_remediation
+from nodemend.health.creation import (
+    FIELD_MANAGER,
+    CreationContext,
+    check_before_deletion,
+    create_remediation,
+    delete_remediation,
+)
 from nodemend.health.node import targets
 from nodemend.health.node.targets import (
     FoundRemediation,
@@ -27,7 +33,7 @@ from nodemend.health.node.targets import (
 )
 from nodemend.health.remediation_index import Listed, NotServed, RemedyKind
 from nodemend.kube.outcome import Ok
-from nodemend.kube.request import Precondition, Request, apply, create, delete
+from nodemend.kube.request import Precondition, Request, apply, delete
 from nodemend.kube.tasks import ConcurrentReads
 from nodemend.records.live_reads import LiveReader, excluded_by, read_result
 from nodemend.records.remediation import RemediationRecord, RemediationWire, as_record
@@ -165,36 +171,6 @@ def age_by(order: RemediationOrder, server_time: float | None) -> float | None:
     if not created or server_time is None:
         return None
     return max(0.0, server_time - parse_time(created).timestamp())
-
-
-FIELD_MANAGER: Final = "nodemend-checker"
-
-
-def create_remediation(
-    target: NodeTarget,
-    kind: RemedyKind,
-    template: TemplateReference,
-    spec: Mapping[str, Any],
-    annotations: Mapping[str, str],
-) -> Request:
-    """Return the create request of a remediation.
-
-    The object is named like the node, owned by it, and names the check and the template it was made from.
-    """
-    resource, name = kind.remediation, target.node.name
-    owner = {"apiVersion": NODE.api_version, "kind": NODE.kind, "name": name, "uid": target.node.uid}
-    metadata = {
-        "name": name,
-        "labels": {well_known.CHECK: target.check.metadata.name},
-        "annotations": {
-            **annotations,
-            well_known.CHECK_UID: target.check.metadata.uid,
-            well_known.TEMPLATE: template.name,
-        },
-        "ownerReferences": [owner],
-    }
-    body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
-    return create(resource, body, template.namespace, manager=FIELD_MANAGER)
 
 
 def end_order(order: RemediationOrder) -> Request:
@@ -430,10 +406,17 @@ class NodePreflight:
         )
         if hold is not None:
             return hold
-        template = wanted.template
+        check, template = target.check.metadata, wanted.template
         if isinstance(live.template, Present):
-            spec = live.template.value.spec.template.spec
-            return create_remediation(target, live.kind, template, spec, wanted.annotations)
+            made_from = {well_known.CHECK_UID: check.uid, well_known.TEMPLATE: template.name}
+            return create_remediation(
+                live.kind.remediation,
+                template.namespace,
+                reference_to(NODE, target.node.name, uid=target.node.uid),
+                labels={well_known.CHECK: check.name},
+                annotations={**wanted.annotations, **made_from},
+                spec=live.template.value.spec.template.spec,
+            )
         why = live.template.why if isinstance(live.template, Unreadable) else "it does not exist"
         return Hold(CannotRead(f"the template {template.namespace}/{template.name}", why))
 
