@@ -13,25 +13,20 @@ from typing import Final
 from nodemend.api import well_known
 from nodemend.api.node_health_check import HowEnded, NodeHealthCheck
 from nodemend.api.resources import NODE_HEALTH_CHECK
+from nodemend.guard.state import RECHECK_INTERVAL
 from nodemend.health.creation import Writer, delete_remediation
 from nodemend.health.node import preflight, targets
 from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.health.node.preflight import ApprovedOrder, OrderEvaluation, Orders
 from nodemend.health.node.report import History
 from nodemend.health.node.targets import NodeTarget, NodeView
-from nodemend.health.remediation_index import RemedyKind
+from nodemend.health.remediation_index import RemedyKind, existing_remediation
 from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
 from nodemend.kube.request import Request
 from nodemend.records.live_reads import LiveReader, read_result, value_of
 from nodemend.records.node import NodeRecord
 from nodemend.records.remediation import RemediationRecord, RemediationWire, as_record
-from nodemend.rules.request import (
-    GOOD_FOR,
-    DeleteRemediation,
-    OrderExpired,
-    OrderInvalid,
-    decide_orphan,
-)
+from nodemend.rules.request import GOOD_FOR, DeleteRemediation, OrderExpired, OrderInvalid, decide_orphan
 from nodemend.safety.facts import Absent, Present, Unreadable
 from nodemend.safety.holds import Hold
 
@@ -98,15 +93,6 @@ class OrderLifecycle:
         return await self.writer.write(preflight.end_order(found))
 
 
-RECHECK_INTERVAL = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Former:
-    name: str
-    uid: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class Orphans:
     """Serves one leader term."""
@@ -124,7 +110,7 @@ class Orphans:
         """
         node = self.view.nodes.get(name)
         orphan = find_unowned(self.view, name) if node is None else find_orphan(self.view, node, target)
-        if orphan is None or decide_orphan(targets.as_orphan(orphan)) != DeleteRemediation():
+        if orphan is None or not _may_go(orphan):
             return None
         gone = node is not None or isinstance(await self.reader.node(name), Absent)
         write = await self._recheck(orphan) if gone else None
@@ -133,7 +119,7 @@ class Orphans:
         self.history.expect(orphan, HowEnded.GONE if node is None else HowEnded.WITHDRAWN)
         outcome = await self.writer.write(write)
         if outcome == Done():
-            self.recorder.withdrew_orphan(node or _Former(name), orphan)
+            self.recorder.withdrew_orphan(orphan, node.uid if node is not None else "")
         return outcome
 
     async def _recheck(self, orphan: RemediationRecord) -> Request | None:
@@ -151,10 +137,13 @@ class Orphans:
         match read_result(outcome):
             case Present(wire) if wire.metadata.uid == orphan.uid:
                 fresh = as_record(orphan.resource, wire)
-                may_go = decide_orphan(targets.as_orphan(fresh)) == DeleteRemediation()
-                return delete_remediation(fresh) if may_go else None
+                return delete_remediation(fresh) if _may_go(fresh) else None
             case _:
                 return None
+
+
+def _may_go(orphan: RemediationRecord) -> bool:
+    return decide_orphan(existing_remediation(orphan, 0.0, ours=True)) == DeleteRemediation()
 
 
 def find_orphan(view: NodeView, node: NodeRecord, target: NodeTarget | None) -> RemediationRecord | None:

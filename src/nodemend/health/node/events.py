@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Protocol, assert_never
+from typing import assert_never
 
 from nodemend.api import condition_reasons, condition_types
 from nodemend.api.meta import find_true
@@ -37,42 +36,23 @@ _REPORTED = {
 _BEFORE_IT_BEGAN = (None, RecoveryPhase.PENDING)
 
 
-class NamedObject(Protocol):
-    """A Node, or the name of a deleted one."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def uid(self) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class RecoveryEventRecorder:
-    """One recovery event, regarding a Node by name and UID."""
-
-    name: str
-    uid: str
-    reason: EventReason
-    note: str
-
-
 def recovery_events(
     before: tuple[RecoveryReport, ...], now: tuple[RecoveryReport, ...]
-) -> Iterator[RecoveryEventRecorder]:
+) -> Iterator[tuple[RecoveryReport, EventReason, str]]:
+    """Yield the events for changed recoveries: the report of the node, the reason and the note."""
     known = {one.node_uid: one for one in before}
     for report in now:
         past = known.pop(report.node_uid, None)
         was = past.phase if past is not None else None
         if report.phase is RecoveryPhase.PENDING and was not in _BEFORE_IT_BEGAN:
             note = "The recovery was deleted for a remediation, and starts again when the node is healthy."
-            yield RecoveryEventRecorder(report.node, report.node_uid, event_reasons.RECOVERY_WITHDRAWN, note)
+            yield report, event_reasons.RECOVERY_WITHDRAWN, note
         elif report.phase in _REPORTED and report.phase is not was:
-            yield RecoveryEventRecorder(report.node, report.node_uid, _REPORTED[report.phase], report.message)
+            yield report, _REPORTED[report.phase], report.message
     for gone in known.values():
         if gone.phase is not RecoveryPhase.SUCCEEDED:
             note = f"The recovery, which was {gone.phase}, was deleted before it succeeded."
-            yield RecoveryEventRecorder(gone.node, gone.node_uid, event_reasons.RECOVERY_WITHDRAWN, note)
+            yield gone, event_reasons.RECOVERY_WITHDRAWN, note
 
 
 class NodeHealthCheckRecorder(HealthRecorder):
@@ -109,37 +89,29 @@ class NodeHealthCheckRecorder(HealthRecorder):
         if approved_order is not None and isinstance(request, Create):
             self._followed(subject, approved_order, what)
         where = f"{what.kind} in {what.namespace}"
-        reported: tuple[EventReason, str]
         match request:
             case Create():
-                order = (
-                    f" Ordered by {approved_order.order.by}: {approved_order.order.reason}"
-                    if approved_order
-                    else ""
-                )
-                reported = (
-                    event_reasons.REMEDIATION_STARTED,
-                    f"created {spell_a(what.kind)} in {what.namespace}.{order}",
-                )
+                reason, note = event_reasons.REMEDIATION_STARTED, f"created {spell_a(where)}."
+                if approved_order is not None:
+                    note += f" Ordered by {approved_order.order.by}: {approved_order.order.reason}"
             case DeleteRemediation():
-                reported = (
-                    event_reasons.REMEDIATION_WITHDRAWN,
-                    f"no longer needs its {where}, and deletes it.",
-                )
+                reason = event_reasons.REMEDIATION_WITHDRAWN
+                note = f"no longer needs its {where}, and deletes it."
             case Escalate(to):
+                reason = event_reasons.REMEDIATION_ESCALATED
                 note = f"deletes its {where}, which failed or timed out, and starts remedy {to + 1} next."
-                reported = event_reasons.REMEDIATION_ESCALATED, note
             case _:
                 assert_never(request)
-        reason, note = reported
         self.tell(subject.regarding, reason, f"{subject.check} {note}", what)
 
-    def withdrew_orphan(self, node: NamedObject, record: RemediationRecord) -> None:
+    def withdrew_orphan(self, record: RemediationRecord, node_uid: str) -> None:
+        """Report the deletion of an orphaned remediation. `node_uid` is empty if its Node was deleted."""
         self.count(metric_labels.DELETE_ORPHAN)
         what = reference_to(record.resource, record.name, record.namespace)
-        self.log("withdrew orphan", kind=what.kind, namespace=what.namespace, node=node.name)
+        self.log("withdrew orphan", kind=what.kind, namespace=what.namespace, node=record.name)
         note = f"No check needs its {what.kind} in {what.namespace} any more."
-        self.tell(_reference_to_node(node), event_reasons.REMEDIATION_WITHDRAWN, note, what)
+        regarding = reference_to(NODE, record.name, uid=node_uid)
+        self.tell(regarding, event_reasons.REMEDIATION_WITHDRAWN, note, what)
 
     def _followed(self, subject: EventSubject, approved_order: ApprovedOrder, what: ObjectReference) -> None:
         """Report a followed order. The log line is the lasting record of its author and reason."""
@@ -197,11 +169,11 @@ class NodeHealthCheckRecorder(HealthRecorder):
         else:
             for phase in RecoveryPhase:
                 self._recoveries.labels(name, phase.value).set(counts[phase])
-        for news in recovery_events(check.status.recoveries, now):
-            self.count(news.reason.name)
-            verdict = news.reason.name
-            self.log("recovery", verdict=verdict, note=news.note, check=name, node=news.name)
-            self.tell(_reference_to_node(news), news.reason, f"nhc/{name}: {news.note}")
+        for report, reason, note in recovery_events(check.status.recoveries, now):
+            self.count(reason.name)
+            self.log("recovery", verdict=reason.name, note=note, check=name, node=report.node)
+            regarding = reference_to(NODE, report.node, uid=report.node_uid)
+            self.tell(regarding, reason, f"nhc/{name}: {note}")
 
     def counted(self, check: str, counts: CheckCounts | None) -> None:
         if counts is None:
@@ -219,13 +191,9 @@ def _subject(target: NodeTarget) -> EventSubject:
     return EventSubject(
         name=target.node.name,
         check=f"nhc/{check}",
-        regarding=_reference_to_node(target.node),
+        regarding=reference_to(NODE, target.node.name, uid=target.node.uid),
         logged={"node": target.node.name, "check": check},
     )
-
-
-def _reference_to_node(node: NamedObject) -> ObjectReference:
-    return reference_to(NODE, node.name, uid=node.uid)
 
 
 def reference_to_check(check: NodeHealthCheck) -> ObjectReference:

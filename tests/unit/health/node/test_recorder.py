@@ -100,7 +100,7 @@ def test_an_unhealthy_node_is_reported_once_even_if_it_is_held_and_remediated_fo
 def test_a_withdrawn_remediation_without_a_check_is_reported_on_its_node() -> None:
     reported = RecordedEvents()
     wire = msgspec.convert({"metadata": {"name": "edge-07", "namespace": "default"}}, RemediationWire)
-    reported.recorder.withdrew_orphan(TARGET.node, as_record(MANUAL_REMEDIATION, wire))
+    reported.recorder.withdrew_orphan(as_record(MANUAL_REMEDIATION, wire), TARGET.node.uid)
 
     [event] = reported.events
     assert (event.reason, event.regarding.uid) == ("RemediationWithdrawn", "uid-edge-07")

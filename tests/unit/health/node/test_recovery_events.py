@@ -40,5 +40,5 @@ def test_a_change_is_reported_once(
     before: RecoveryPhase | None, now: RecoveryPhase | None, reported: list[str]
 ) -> None:
     news = list(recovery_events(a_report(before), a_report(now)))
-    assert [one.reason.name for one in news] == reported
-    assert all((one.name, one.uid) == ("n1", "u1") and one.note.endswith(".") for one in news)
+    assert [reason.name for _, reason, _ in news] == reported
+    assert all((one.node, one.node_uid) == ("n1", "u1") and note.endswith(".") for one, _, note in news)
