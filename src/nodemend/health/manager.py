@@ -24,7 +24,7 @@ from nodemend.health.node.controller import (
 )
 from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.health.node.targets import NodeView
-from nodemend.health.remediation_index import RemediationInformers, RemediationListCache, as_template
+from nodemend.health.remediation_index import RemediationInformers, RemediationListCache, template_kind
 from nodemend.health.reporting import REPORT_AT_MOST_EVERY
 from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Controller, LoopObserver
@@ -246,9 +246,9 @@ class Checker:
             # The recorded state of a recovery determines its next action.
             self._ask_for(*(TargetKey(node) for node in _recoveries_changed(change)))
         templates = frozenset(
-            as_template(template) for check in self.view.checks.all() for template in check.spec.templates
+            template for check in self.view.checks.all() for template in check.spec.templates
         )
-        self._remedies.want("node health checks", frozenset(template.asked for template in templates))
+        self._remedies.want("node health checks", frozenset(map(template_kind, templates)))
         self._remedies.want_templates(templates)
         if any(not change.old or not change.new or change.old.spec != change.new.spec for change in changes):
             self._ask_for(*self._everything())

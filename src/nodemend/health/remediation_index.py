@@ -6,10 +6,12 @@ of the remediations of every served kind, at most a second old.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final, Protocol
 
 from nodemend.api import condition_types, well_known
 from nodemend.api.meta import ConditionStatus
+from nodemend.api.node_health_check import TemplateReference
 from nodemend.api.resources import MANUAL_REMEDIATION, MANUAL_REMEDIATION_TEMPLATE, Resource
 from nodemend.guard.state import Busy
 from nodemend.kube.client import ApiClient, find_resource, list_all
@@ -35,30 +37,13 @@ class TemplateKind:
 
 
 class NamesItsKind(Protocol):
-    """A check's reference to a template, in any form."""
+    """A reference to a template, or the resource of templates."""
 
     @property
     def api_version(self) -> str: ...
 
     @property
     def kind(self) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Template:
-    """One template that a check references."""
-
-    asked: TemplateKind
-    namespace: str
-    name: str
-
-
-class NamesATemplate(NamesItsKind, Protocol):
-    @property
-    def namespace(self) -> str: ...
-
-    @property
-    def name(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +62,11 @@ class NotServed:
     certain: bool = True
 
 
-def as_template(named: NamesATemplate) -> Template:
-    return Template(TemplateKind(named.api_version, named.kind), named.namespace, named.name)
+def template_kind(of: NamesItsKind) -> TemplateKind:
+    return TemplateKind(of.api_version, of.kind)
 
 
-MANUAL: Final = TemplateKind(MANUAL_REMEDIATION_TEMPLATE.api_version, MANUAL_REMEDIATION_TEMPLATE.kind)
+MANUAL: Final = template_kind(MANUAL_REMEDIATION_TEMPLATE)
 _NOT_LOOKED: Final = NotServed("it was not looked for yet", certain=False)
 
 
@@ -93,28 +78,32 @@ class RemediationIndex:
         default_factory=lambda: {MANUAL: RemedyKind(MANUAL_REMEDIATION_TEMPLATE, MANUAL_REMEDIATION)}
     )
     caches: dict[Resource, Store[RemediationRecord]] = field(default_factory=dict)
-    absent: frozenset[Template] = frozenset()
+    absent: frozenset[TemplateReference] = frozenset()
     """Templates that checks reference and that do not exist."""
     first_seen: Mapping[str, float] = field(default_factory=dict)
     """Time of the first observation of each remediation, by UID."""
 
     def kind_of(self, template: NamesItsKind) -> RemedyKind | NotServed:
-        return self.kinds.get(TemplateKind(template.api_version, template.kind), _NOT_LOOKED)
+        return self.kinds.get(template_kind(template), _NOT_LOOKED)
 
     def unusable(self, template: NamesItsKind) -> str:
         """Return why templates of this kind cannot be used, if that is certain; otherwise ""."""
         kind = self.kind_of(template)
         return kind.why if isinstance(kind, NotServed) and kind.certain else ""
 
-    def missing(self, template: NamesATemplate) -> str:
+    def missing(self, template: TemplateReference) -> str:
         """Return why this template cannot be used, if that is certain; otherwise ""."""
-        if as_template(template) not in self.absent:
+        if template not in self.absent:
             return ""
         return f"its template {template.namespace}/{template.name} does not exist"
 
+    def seen_for(self, record: RemediationRecord, now: float) -> float:
+        """Return the seconds since the remediation was first observed."""
+        return now - self.first_seen.get(record.uid, now)
+
     def is_unserved(self, record: RemediationRecord, now: float) -> bool:
         """True if no controller has started to serve the remediation within UNSERVED_AFTER seconds."""
-        return record.untouched and now - self.first_seen.get(record.uid, now) >= UNSERVED_AFTER
+        return record.untouched and self.seen_for(record, now) >= UNSERVED_AFTER
 
     def busy(
         self, named: Iterable[tuple[str, RemediationRecord]], others: frozenset[str], now: float
@@ -173,7 +162,7 @@ class RemediationIndex:
 
 
 def existing_remediation(
-    record: RemediationRecord, seconds: float, *, ours: bool, index: int = 0, order: str = ""
+    record: RemediationRecord, seconds: float, *, ours: bool, index: int = 0
 ) -> ExistingRemediation:
     """Return a remediation as facts. `seconds` is how long Nodemend has observed it."""
     succeeded = record.says(condition_types.SUCCEEDED)
@@ -186,7 +175,7 @@ def existing_remediation(
         # requested.
         finished=succeeded == ConditionStatus.TRUE and record.fences,
         trying=RemedyAttempt(index, seconds, failed=succeeded == ConditionStatus.FALSE),
-        order=order,
+        order=record.annotations.get(well_known.ORDER, ""),
         untouched=record.untouched,
     )
 
@@ -274,8 +263,8 @@ class RemediationInformers:
         self._client = ApiClient(transport, runtime)
         self._changed = changed
         self._wanted_by: dict[str, frozenset[TemplateKind]] = {}
-        self._templates: frozenset[Template] = frozenset()
-        self._found_at: dict[Template, float] = {}
+        self._templates: frozenset[TemplateReference] = frozenset()
+        self._found_at: dict[TemplateReference, float] = {}
         """Time of the last successful read of each template."""
         self._news = runtime.signal()
         self._watches = WatchSet(runtime, transport, timings, self._news)
@@ -286,7 +275,7 @@ class RemediationInformers:
             self._wanted_by[asker] = wanted
             self._news.set()
 
-    def want_templates(self, templates: frozenset[Template]) -> None:
+    def want_templates(self, templates: frozenset[TemplateReference]) -> None:
         """Replace the templates that checks reference."""
         if templates != self._templates:
             self._templates = templates
@@ -325,9 +314,10 @@ class RemediationInformers:
 
     async def _find_templates(self) -> None:
         """Read the referenced templates: an existing one rarely, a missing one in every round."""
-        absent: set[Template] = set()
-        for template in sorted(self._templates, key=str):
-            now, kind = self._runtime.monotonic(), self.remedies.kinds.get(template.asked)
+        absent: set[TemplateReference] = set()
+        in_order = attrgetter("api_version", "kind", "namespace", "name")
+        for template in sorted(self._templates, key=in_order):
+            now, kind = self._runtime.monotonic(), self.remedies.kind_of(template)
             known = now - self._found_at.get(template, -TEMPLATE_GOOD_FOR) < TEMPLATE_GOOD_FOR
             if not isinstance(kind, RemedyKind) or known:
                 continue

@@ -181,8 +181,6 @@ def machine_snapshot(
         machine_index=machine_index,
         clusters=clusters,
         remedies=remedies.remedies,
-        # A command has not watched any remediation, so no observed time has passed.
-        remedies_seen={},
         policies=around.policies,
         etcd_pods=as_cache(etcd_pod_records(), []),
     )
@@ -230,7 +228,7 @@ class MachineReasoning:
 
 def evaluate_machine(snapshot: MachineSnapshot, machine: MachineRecord) -> MachineReasoning | None:
     """Evaluate the Machine. Returns None if none of Nodemend's checks selects it."""
-    target = targets.find_target(snapshot.view, key_of(machine))
+    target = targets.find_target(snapshot.view.machine_index, key_of(machine))
     if target is None:
         return None
     moment = Clocks(NOW_IN_VIEW, snapshot.around.now)
@@ -257,7 +255,7 @@ def _survey(snapshot: MachineSnapshot, moment: Clocks) -> GuardEvaluator:
     storm_tracker = StormTracker(stormy_before=storm_before(view.policies), now=moment.now)
     evaluator = GuardEvaluator(MachineGuardInputs(view), storm_tracker, last_start=-inf)
     for key in view.machine_index.machine_keys():
-        target = targets.find_target(view, key)
+        target = targets.find_target(view.machine_index, key)
         if target is None:
             continue
         in_progress = target.machine.marks.asks_owner or targets.find_remediation(view, target) is not None

@@ -11,7 +11,7 @@ from nodemend.cli.text import first_sentence
 from nodemend.guard.state import CONDITION, TargetState
 from nodemend.health.machine.index import MachineCheckKey, MachineIndex, key_of
 from nodemend.health.machine.report import ALLOWED
-from nodemend.health.machine.targets import MachineTarget, find_target_in
+from nodemend.health.machine.targets import MachineTarget, find_target
 from nodemend.records.machine import CHECKED, EXTERNAL, OWNER, MachineCheckRecord, MachineWire
 from nodemend.rules.machine import NO_TEMPLATE
 
@@ -39,7 +39,7 @@ def _targets(
         machines = machine_index.machine_kinds[group].machines
         for wire in wires:
             machine = machines.get(f"{wire.metadata.namespace}/{wire.metadata.name}")
-            target = find_target_in(machine_index, key_of(machine)) if machine is not None else None
+            target = find_target(machine_index, key_of(machine)) if machine is not None else None
             if target is not None:
                 yield target, wire
 

@@ -22,7 +22,7 @@ from nodemend.cli.status.machines import show_machines
 from nodemend.cli.text import first_sentence, spell_names, spell_seconds, split_step
 from nodemend.cli.tree.view import Branch, TreeView
 from nodemend.guard.state import TargetState
-from nodemend.health.machine.targets import find_target_in
+from nodemend.health.machine.targets import find_target
 from nodemend.protocol.peers import MOST_PEERS
 from nodemend.records.live_reads import excluded_by, value_of
 from nodemend.records.machine import MachineRecord
@@ -213,7 +213,7 @@ def _by_machine(case: NodeCase) -> Iterator[Branch]:
         return
     machine_index, shown = machine_index_of(case.machines), show_machines(case.machines, case.now)
     for key in machine_index.naming(case.name):
-        machine, target = machine_index.machine(key), find_target_in(machine_index, key)
+        machine, target = machine_index.machine(key), find_target(machine_index, key)
         if machine is None or target is None or not _is_behind(case, machine):
             continue
         row = next((one for one in shown.machines if one.machine == machine.key), None)

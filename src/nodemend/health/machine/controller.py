@@ -294,10 +294,11 @@ class MachineHealthCheckController:
         if not self._view.machine_index.settled:
             return self._wait(key, None)
         await self._tracker.rebuild_counts()
-        machine = self._view.machine_index.machine(key)
+        machine_index = self._view.machine_index
+        machine = machine_index.machine(key)
         if machine is not None:
             await self._tracker.count_cluster(cluster_of(machine))
-        machine, target = self._view.machine_index.machine(key), targets.find_target(self._view, key)
+        machine, target = machine_index.machine(key), targets.find_target(machine_index, key)
         if machine is not None:
             outcome = await self._actions.withdraw_abandoned(machine, target, self._recorder.withdrew)
             if outcome != Done():

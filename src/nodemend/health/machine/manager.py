@@ -22,7 +22,7 @@ from nodemend.health.machine.workload_clusters import (
     WorkloadCluster,
     WorkloadClusters,
 )
-from nodemend.health.remediation_index import RemediationInformers, TemplateKind
+from nodemend.health.remediation_index import RemediationInformers, template_kind
 from nodemend.health.reporting import REPORT_AT_MOST_EVERY
 from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Controller, LoopObserver
@@ -221,9 +221,7 @@ class MachineChecking:
         others = self.workload.by_name if self.workload is not None else {}
         self._clusters = Clusters(ClusterNodes(nodes, seen), others)
         self.behind = NodeToMachine(self._machine_index, self._clusters)
-        self.view = MachineView(
-            self._machine_index, self._clusters, remedies.remedies, seen.remediations, policies, etcd_pods
-        )
+        self.view = MachineView(self._machine_index, self._clusters, remedies.remedies, policies, etcd_pods)
         self._want_kinds()
 
     @property
@@ -347,14 +345,14 @@ class MachineChecking:
 
     def _want_kinds(self) -> None:
         asked = {
-            TemplateKind(template.api_version, template.kind)
+            template_kind(template)
             for key in self._machine_index.check_keys()
             if (check := self._machine_index.check(key)) is not None
             and (template := check.rules.template) is not None
             and self._machine_index.serves(key)
         }
         if self._machine_index.annotation:
-            asked |= {TemplateKind(kind.api_version, kind.kind) for kind in KINDS}
+            asked |= {template_kind(kind) for kind in KINDS}
         self._remedies.want(_ASKER, frozenset(asked))
 
     def _everything(self) -> Iterator[Key]:

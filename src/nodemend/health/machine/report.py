@@ -109,7 +109,7 @@ class MachineHistory:
         """Yield owner requests under Nodemend's checks, and the remediations created from templates."""
         machine_index = self.view.machine_index
         for key in list(machine_index.asked()):
-            target = targets.find_target(self.view, key)
+            target = targets.find_target(machine_index, key)
             if target is not None and not target.by_annotation:
                 yield _Work(target.machine, target.check.name, BY_OWNER)
         for record in self.view.remedies.all():

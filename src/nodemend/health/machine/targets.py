@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from math import inf
 
 from nodemend.api import well_known
-from nodemend.api.meta import ConditionStatus, Pause
+from nodemend.api.meta import Pause
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.guard.evaluator import CALM_NEEDED, VIEW_GOOD_FOR
-from nodemend.guard.state import Busy, GuardTarget
+from nodemend.guard.state import Busy, GuardTarget, is_ready
 from nodemend.health.conditions import ConditionTracker, read_status
 from nodemend.health.machine import external_annotation
 from nodemend.health.machine.annotation import AnnotationRemediation, ByAnnotation, evaluate_annotated
@@ -114,8 +114,6 @@ class MachineView:
     machine_index: MachineIndex
     clusters: Clusters
     remedies: RemediationIndex
-    remedies_seen: dict[str, float]
-    """Time of the first observation of each remediation, by UID."""
     policies: Store[RemediationPolicy]
     etcd_pods: Store[EtcdPodRecord]
 
@@ -176,11 +174,7 @@ class MachineTarget:
         return external_annotation.is_annotation(self.check_key)
 
 
-def find_target(view: MachineView, key: MachineKey) -> MachineTarget | None:
-    return find_target_in(view.machine_index, key)
-
-
-def find_target_in(machine_index: MachineIndex, key: MachineKey) -> MachineTarget | None:
+def find_target(machine_index: MachineIndex, key: MachineKey) -> MachineTarget | None:
     """Return a Machine's target, or None. The first check by name owns a Machine that several select."""
     machine, machine_kind = machine_index.machine(key), machine_index.machine_kinds.get(key.group)
     if machine is None or machine_kind is None or machine.left_alone_by:
@@ -206,12 +200,13 @@ def _without_check(
 
 def needs_nodes(view: MachineView, cluster: str) -> bool:
     """True for another cluster with an initialized control plane and at least one target."""
-    known = view.machine_index.cluster(cluster)
+    machine_index = view.machine_index
+    known = machine_index.cluster(cluster)
     return (
         known is not None
         and known.control_plane_initialized
         and not view.clusters.is_own(cluster)
-        and any(find_target(view, key) is not None for key in view.machine_index.in_cluster(cluster))
+        and any(find_target(machine_index, key) is not None for key in machine_index.in_cluster(cluster))
     )
 
 
@@ -280,8 +275,9 @@ def way_of(
         return _by_annotation(view, target, delay, now)
     if target.check.rules.template is not None:
         record = find_remediation(view, target)
-        seconds = now - view.remedies_seen.get(record.uid, now) if record is not None else 0.0
-        return ByTemplate(as_existing(target, record, seconds) if record is not None else None, delay)
+        if record is None:
+            return ByTemplate(None, delay)
+        return ByTemplate(as_existing(target, record, view.remedies.seen_for(record, now)), delay)
     if machine.owner is None:
         return ByNobody("no controller owns it")
     if target.flavor.owners_read_conditions:
@@ -296,7 +292,7 @@ def _by_annotation(view: MachineView, target: MachineTarget, delay: float, now: 
     asking, record = external_annotation.asking_of(target.machine), find_remediation(view, target)
     if record is None:
         return ByAnnotation(asking, None, "", delay)
-    existing = as_existing(target, record, now - view.remedies_seen.get(record.uid, now))
+    existing = as_existing(target, record, view.remedies.seen_for(record, now))
     to = external_annotation.answers_to(record)
     if not existing.ours or to is None:
         return ByAnnotation(asking, None, existing.holder, delay)
@@ -513,7 +509,8 @@ class MachineGuardInputs:
         for key in self.view.machine_index.in_cluster(cluster):
             machine = self.view.machine_index.machine(key)
             if machine is not None and _is_control_plane(self.view, machine):
-                found[str(key)] = _is_ready(node_of(self.view, machine))
+                node = node_of(self.view, machine)
+                found[str(key)] = node is not None and is_ready(node)
         return found
 
     def _of(self, record: RemediationRecord) -> tuple[str, str]:
@@ -537,11 +534,6 @@ def _is_control_plane(view: MachineView, machine: MachineRecord) -> bool:
     return machine.control_plane or (
         isinstance(where, ClusterNodes) and where.seen.control_plane_index.has(machine.node)
     )
-
-
-def _is_ready(node: NodeRecord | None) -> bool:
-    ready = node.condition("Ready") if node is not None else None
-    return ready is not None and ready.status == ConditionStatus.TRUE
 
 
 def _reading(check: MachineCheckRecord, policy: PolicyFacts | None) -> LimitSemantics:

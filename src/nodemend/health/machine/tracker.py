@@ -131,7 +131,7 @@ class MachineTracker:
 
     def _reevaluate(self, key: MachineKey) -> None:
         """Evaluate a Machine again that was Unjudged."""
-        target = targets.find_target(self._view, key)
+        target = targets.find_target(self._view.machine_index, key)
         known = self._evaluator.target_index.find(str(key))
         if target is None or known is None or known.state is not TargetState.UNJUDGED:
             return
@@ -142,7 +142,7 @@ class MachineTracker:
             self._ask_for_report(target.check_key, REPORT_AT_MOST_EVERY)
 
     def _count(self, key: MachineKey) -> None:
-        target = targets.find_target(self._view, key)
+        target = targets.find_target(self._view.machine_index, key)
         if target is None:
             self.remove(key)
             return

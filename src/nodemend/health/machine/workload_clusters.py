@@ -12,6 +12,7 @@ from typing import Final, Protocol, assert_never
 
 import msgspec
 
+from nodemend.api.machine_health_check import CLUSTER_LABEL
 from nodemend.api.meta import ObjectMeta
 from nodemend.api.resources import NODE, SECRET
 from nodemend.api.upstream_types import Node
@@ -223,7 +224,6 @@ def vouches(machine: MachineRecord, nodes: Store[NodeRecord]) -> bool:
     return node is not None and bool(machine.provider_id) and machine.provider_id == node.provider_id
 
 
-CLUSTER_LABEL: Final = "cluster.x-k8s.io/cluster-name"
 _KEY: Final = "value"
 _PACE: Final = 0.1
 

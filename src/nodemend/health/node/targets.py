@@ -184,14 +184,7 @@ def as_existing(
 ) -> ExistingRemediation:
     """Return the remediation as facts. `seconds` is how long Nodemend has observed it."""
     ours = is_asked_for_by(target.check, found.record, view)
-    order = found.record.annotations.get(well_known.ORDER, "")
-    return existing_remediation(found.record, seconds, ours=ours, index=found.index, order=order)
-
-
-def as_orphan(record: RemediationRecord) -> ExistingRemediation:
-    """Return the facts of a remediation that a check created and that is none of its remedies now."""
-    order = record.annotations.get(well_known.ORDER, "")
-    return existing_remediation(record, 0.0, ours=True, order=order)
+    return existing_remediation(found.record, seconds, ours=ours, index=found.index)
 
 
 def remedy_policy_of(target: NodeTarget) -> RemedyPolicy:

@@ -3,12 +3,10 @@
 import base64
 from typing import Any, Final
 
+from nodemend.api.machine_health_check import CLUSTER_LABEL
 from nodemend.api.resources import LEASE, NODE, SECRET
 from nodemend.health.machine.events import MachineHealthCheckRecorder
-from nodemend.health.machine.workload_clusters import (
-    CLUSTER_LABEL,
-    ClusterNodes,
-)
+from nodemend.health.machine.workload_clusters import ClusterNodes
 from nodemend.kube.ports import Connector
 from simulation.api_server.admission import ADMIN, Authorizer, allow_everything
 from simulation.cluster.direct import Direct
