@@ -126,11 +126,12 @@ class HoldReminders:
     def update(self, check: str, counts: CheckCounts, now: float) -> tuple[str, float | None]:
         """Return the reminder that is due now, or "", and the seconds until the next call is due."""
         held = {name: entry for name, entry in counts.unwell.items() if _is_held(entry)}
-        lasting, tell = remind(self._lasting.pop(check, None), held=bool(held), now=now)
+        lasting, lasted = remind(self._lasting.pop(check, None), held=bool(held), now=now)
         if lasting is None:
             return "", None
         self._lasting[check] = lasting
-        return self._spell(held, len(counts), tell.lasted) if tell else "", lasting.due_in(now)
+        note = self._spell(held, len(counts), lasted) if lasted is not None else ""
+        return note, lasting.due_in(now)
 
     def forget(self, check: str) -> None:
         self._lasting.pop(check, None)

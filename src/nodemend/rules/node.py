@@ -52,11 +52,8 @@ class NeverStarted:
 class NodeGone:
     """The machine had a node, and its Node no longer exists."""
 
+    remaining: ClassVar[float] = 0.0
     node: str
-
-    @property
-    def remaining(self) -> float:
-        return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +73,8 @@ class AskedFor:
 class PhaseFailed:
     """The machine's own controller has set its phase to Failed."""
 
+    remaining: ClassVar[float] = 0.0
     why: str
-
-    @property
-    def remaining(self) -> float:
-        return 0.0
 
 
 Finding = Match | NeverStarted | NodeGone | AskedFor | PhaseFailed

@@ -127,21 +127,17 @@ class LastingHold:
         return max(0.0, self.reported_at + self.interval - now)
 
 
-@dataclass(frozen=True, slots=True)
-class Remind:
-    """A reminder is due: the hold has lasted this many seconds."""
+def remind(before: LastingHold | None, *, held: bool, now: float) -> tuple[LastingHold | None, float | None]:
+    """Return the state to remember, and if a reminder is due, for how many seconds the hold has lasted.
 
-    lasted: float
-
-
-def remind(before: LastingHold | None, *, held: bool, now: float) -> tuple[LastingHold | None, Remind | None]:
-    """Return the state to remember, and the reminder if one is due. A hold that ends is forgotten."""
+    A hold that ends is forgotten.
+    """
     if not held:
         return None, None
     known = before or LastingHold(since=now, reported_at=now)
     if known.due_in(now) > 0:
         return known, None
-    return LastingHold(known.since, now, min(2 * known.interval, LONGEST)), Remind(now - known.since)
+    return LastingHold(known.since, now, min(2 * known.interval, LONGEST)), now - known.since
 
 
 def matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
@@ -239,6 +235,16 @@ def decide(
     if existing.ending:
         return NoAction()
     return _with(health, existing, remedy_policy)
+
+
+def decide_one_remedy(
+    health: NodeHealth, existing: ExistingRemediation | None, guarded: Allowed | Hold, healthy_delay: float
+) -> Create | DeleteRemediation | NoAction | Hold:
+    """Return the request of a check that has one remedy, without a timeout."""
+    request = decide(health, existing, guarded, RemedyPolicy((None,), healthy_delay))
+    if isinstance(request, Escalate):
+        raise TypeError("a check with one remedy cannot escalate")
+    return request
 
 
 def decide_orphan(existing: ExistingRemediation) -> DeleteRemediation | NoAction:

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from nodemend.rules.request import FIRST, LONGEST, LastingHold, Remind, remind
+from nodemend.rules.request import FIRST, LONGEST, LastingHold, remind
 
 DAY = 86_400.0
 YEAR = 365 * DAY
@@ -14,8 +14,8 @@ def reported_at(moments: list[float], held: list[bool]) -> list[float]:
     lasting: LastingHold | None = None
     reported = []
     for now, is_held in zip(moments, held, strict=True):
-        lasting, tell = remind(lasting, held=is_held, now=now)
-        reported += [now] if tell is not None else []
+        lasting, lasted = remind(lasting, held=is_held, now=now)
+        reported += [now] if lasted is not None else []
     return reported
 
 
@@ -51,5 +51,5 @@ def test_after_a_long_gap_it_is_reported_once_and_not_for_each_missed_time() -> 
 
 
 def test_it_says_for_how_long_it_has_lasted() -> None:
-    _, tell = remind(LastingHold(since=100.0, reported_at=400.0, interval=600.0), held=True, now=1000.0)
-    assert tell == Remind(900.0)
+    _, lasted = remind(LastingHold(since=100.0, reported_at=400.0, interval=600.0), held=True, now=1000.0)
+    assert lasted == 900.0

@@ -11,17 +11,15 @@ from typing import ClassVar, Final, assert_never
 
 from nodemend.api import well_known
 from nodemend.api.meta import ConditionStatus
-from nodemend.rules import request as remediation_request
 from nodemend.rules.machine import MachineFacts, NodeAwaited, NodeFound, NodeMissing, NodeUnseen
 from nodemend.rules.node import AskedFor, Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
 from nodemend.rules.request import (
     Create,
     DeleteRemediation,
-    Escalate,
     ExistingRemediation,
     ExternalLease,
     NoAction,
-    RemedyPolicy,
+    decide_one_remedy,
     decide_orphan,
 )
 from nodemend.safety import guard_holds, holds
@@ -168,14 +166,9 @@ def _answered(
 
     That ends the remediation.
     """
-    request = remediation_request.decide(health, answer.open, Allowed(), RemedyPolicy((None,), healthy_delay))
-    match request:
-        case DeleteRemediation() if isinstance(health, Healthy) and answer.to == asking.value:
-            return Clear(asking.value)
-        case Escalate():
-            raise TypeError("an annotation has one remedy: it cannot escalate")
-        case _:
-            return request
+    request = decide_one_remedy(health, answer.open, Allowed(), healthy_delay)
+    heals = isinstance(request, DeleteRemediation) and isinstance(health, Healthy)
+    return Clear(asking.value) if heals and answer.to == asking.value else request
 
 
 def _settled(

@@ -6,16 +6,14 @@ from typing import ClassVar, Final, assert_never
 from nodemend.api.meta import ConditionStatus
 from nodemend.health.machine.annotation import ByAnnotation, Clear, decide_annotated
 from nodemend.rules import machine
-from nodemend.rules import request as remediation_request
 from nodemend.rules.machine import HealthCondition, HealthConditions
 from nodemend.rules.node import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
 from nodemend.rules.request import (
     Create,
     DeleteRemediation,
-    Escalate,
     ExistingRemediation,
     NoAction,
-    RemedyPolicy,
+    decide_one_remedy,
 )
 from nodemend.safety.guard import Allowed
 from nodemend.safety.holds import Explanation, Hold, HoldReason
@@ -95,7 +93,7 @@ def decide_machine(
     """Return the request. `guarded` is the guard's decision on starting with this machine now."""
     match way:
         case ByTemplate(existing, healthy_delay):
-            return _by_template(health, existing, guarded, healthy_delay)
+            return decide_one_remedy(health, existing, guarded, healthy_delay)
         case ByAnnotation():
             return decide_annotated(health, way, guarded)
         case ByOwner():
@@ -137,15 +135,6 @@ def health_conditions_for(
         case _:
             pass
     return replace(reported, external=_external(health, way, shown.external))
-
-
-def _by_template(
-    health: NodeHealth, existing: ExistingRemediation | None, guarded: Allowed | Hold, healthy_delay: float
-) -> Create | DeleteRemediation | NoAction | Hold:
-    request = remediation_request.decide(health, existing, guarded, RemedyPolicy((None,), healthy_delay))
-    if isinstance(request, Escalate):
-        raise TypeError("a MachineHealthCheck has one remedy: it cannot escalate")
-    return request
 
 
 def _without_template(health: NodeHealth, wish: Request, guarded: Allowed | Hold) -> Request:
