@@ -45,6 +45,7 @@ from nodemend.health.machine.targets import (
     MachineView,
 )
 from nodemend.health.machine.tracker import MachineEvaluation, MachineTracker
+from nodemend.health.reporting import REPORT_AT_MOST_EVERY
 from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Done, Outcome, RequeueAfter
 from nodemend.kube.ports import Runtime
@@ -344,32 +345,30 @@ class MachineHealthCheckController:
                     case.placed.target.name, self._tracker.moment().now
                 )
                 self._recorder.started(case.target, request, waited)
-                self._note_deletion(case.target, request)
+                if isinstance(request, Delete):
+                    deleted_at = print_time(self._tracker.moment().wall)
+                    self._history.note_deletion(case.target.machine, case.target.check.name, deleted_at)
             return self._finish(case, request, begun)
         self._tracker.upsert(case, held_target_status(begun))
         case = replace(case, guarded=begun)
         return self._or_wait(case, await self._marking.tell(case, begun), wait=True)
 
-    def _note_deletion(self, target: MachineTarget, request: StartAction) -> None:
-        if isinstance(request, Delete):
-            now = print_time(self._tracker.moment().wall)
-            self._history.note_deletion(target.machine, target.check.name, now)
-
-    def _ask_for_reports(self, check: MachineCheckKey, after: float) -> None:
-        self._ask_for(check, after)
-        self._ask_for(HistoryKey(), after)
+    def _ask_for_reports(self, check: MachineCheckKey) -> None:
+        self._ask_for(check, REPORT_AT_MOST_EVERY)
+        self._ask_for(HistoryKey(), REPORT_AT_MOST_EVERY)
 
     def _finish(self, case: MachineEvaluation, action: MachineAction, done: Outcome | Hold) -> Outcome:
         if done == Done():
             self._recorder.asked(case.target, action)
-        return self._or_wait(case, done, wait=isinstance(done, Hold))
+        return self._or_wait(case, done, wait=False)
 
     def _or_wait(self, case: MachineEvaluation, done: Outcome | Hold, *, wait: bool) -> Outcome:
-        if not wait and not isinstance(done, Hold):
-            return done
-        hold = done if isinstance(done, Hold) else case.guarded
-        waiting = self._wait(case.target.key, hold if isinstance(hold, Hold) else None)
-        return waiting if isinstance(done, Hold) else done
+        """Return the outcome. The target waits for its next evaluation if it is held, or if `wait` is set."""
+        if isinstance(done, Hold):
+            return self._wait(case.target.key, done)
+        if wait:
+            self._wait(case.target.key, case.guarded if isinstance(case.guarded, Hold) else None)
+        return done
 
     def _wait(self, key: MachineKey, hold: Hold | None) -> Outcome:
         self._ask_for(HeldMachinesKey(), self._waiting.upsert(key, hold, self._tracker.moment().now))

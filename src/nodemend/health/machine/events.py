@@ -56,21 +56,20 @@ class MachineHealthCheckRecorder(HealthRecorder):
         match action:
             case AskOwnerByCondition():
                 owner = target.machine.owner.kind if target.machine.owner is not None else "owner"
-                reported = event_reasons.REMEDIATION_STARTED, f"asked its {owner} to replace it."
+                reason, note = event_reasons.REMEDIATION_STARTED, f"asked its {owner} to replace it."
             case Delete():
-                reported = event_reasons.REMEDIATION_STARTED, "deleted it, to have it replaced."
+                reason, note = event_reasons.REMEDIATION_STARTED, "deleted it, to have it replaced."
             case Create():
-                reported = event_reasons.REMEDIATION_STARTED, f"created {spell_a(_kind_of(target, action))}."
+                kind = spell_a(_kind_of(target, action))
+                reason, note = event_reasons.REMEDIATION_STARTED, f"created {kind}."
             case DeleteRemediation():
-                reported = (
-                    event_reasons.REMEDIATION_WITHDRAWN,
-                    "no longer needs its remediation, and deletes it.",
-                )
+                reason = event_reasons.REMEDIATION_WITHDRAWN
+                note = "no longer needs its remediation, and deletes it."
             case Clear():
-                reported = event_reasons.REMEDIATION_ANNOTATION_CLEARED, "was taken off: the node is Ready."
+                reason = event_reasons.REMEDIATION_ANNOTATION_CLEARED
+                note = "was taken off: the node is Ready."
             case _:
                 assert_never(action)
-        reason, note = reported
         self.tell(subject.regarding, reason, f"{subject.check} {note}")
 
     def annotation_ignored(self, machine: MachineRecord, why: str) -> None:

@@ -98,7 +98,9 @@ class MachineHistory:
         begun = [work for key, work in in_progress.items() if key not in known] + self._deleted
         self._deleted = []
         reported = [
-            one if one.ended or self._goes_on(one, in_progress) else self._end(one, now)
+            one
+            if one.ended or self._goes_on(one, in_progress)
+            else one.but(ended=now, outcome=self._outcome(one))
             for one in (*ring, *map(self._entry, begun))
         ]
         newest = sorted(reported, key=lambda one: (one.began, one.machine), reverse=True)
@@ -135,9 +137,6 @@ class MachineHistory:
         """True while the remediation is active. A deletion stays active until the Machine is gone."""
         deleted = one.kind == BY_DELETION and self.view.machine_index.by_uid(one.uid) is not None
         return deleted or _key_of(one) in in_progress
-
-    def _end(self, one: MachineRemediation, now: str) -> MachineRemediation:
-        return one.but(ended=now, outcome=self._outcome(one))
 
     def _outcome(self, one: MachineRemediation) -> HowEnded:
         if self._contradicted.find(_key_of(one)):
@@ -326,11 +325,9 @@ class MachineReporter:
             return RequeueAfter(WHILE_WAITING)
         written = policy.status.machine_history
         history = self.history.update(written, print_time(moment.wall))
-        return (
-            Done()
-            if history == written
-            else await self.writer.write(preflight.report_history(policy, history))
-        )
+        if history == written:
+            return Done()
+        return await self.writer.write(preflight.report_history(policy, history))
 
     def _tell_cluster(self, key: MachineCheckKey, moment: Clocks) -> None:
         cluster, policy = self._clusters.get(key), self.evaluator.policy(moment)

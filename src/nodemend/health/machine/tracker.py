@@ -13,7 +13,6 @@ from nodemend.health.machine.index import MachineCheckKey, MachineKey
 from nodemend.health.machine.request import RemediationPath
 from nodemend.health.machine.targets import MachineObservations, MachineTarget, MachineView, guard_target_of
 from nodemend.health.machine.workload_clusters import ClusterNodes
-from nodemend.health.reporting import REPORT_AT_MOST_EVERY
 from nodemend.kube.ports import Runtime
 from nodemend.kube.tasks import FairSemaphore
 from nodemend.records.live_reads import value_of
@@ -46,7 +45,7 @@ class MachineTracker:
         evaluator: GuardEvaluator,
         runtime: Runtime,
         recorder: MachineHealthCheckRecorder,
-        ask_for_report: Callable[[MachineCheckKey, float], None],
+        ask_for_report: Callable[[MachineCheckKey], None],
     ) -> None:
         self._view = view
         self._seen = seen
@@ -84,20 +83,20 @@ class MachineTracker:
         if before == (here, entry):
             return
         self._recorder.judged(case.target, before[1] if before else None, entry)
-        self._ask_for_report(here, REPORT_AT_MOST_EVERY)
+        self._ask_for_report(here)
         if before is not None and before[0] != here:
-            self._ask_for_report(before[0], REPORT_AT_MOST_EVERY)
+            self._ask_for_report(before[0])
 
     def remove(self, key: MachineKey) -> None:
         self.unhealthy_since.forget(str(key))
         place = self._evaluator.target_index.remove(str(key))
         if place is not None:
-            self._ask_for_report(self._checks[place.check], REPORT_AT_MOST_EVERY)
+            self._ask_for_report(self._checks[place.check])
         self._report(self._evaluator.target_index.overlaps.forget(str(key)))
 
     def _report(self, checks: Iterable[str]) -> None:
         for check in checks:
-            self._ask_for_report(self._checks[check], REPORT_AT_MOST_EVERY)
+            self._ask_for_report(self._checks[check])
 
     async def rebuild_counts(self) -> None:
         """Count all Machines before any is evaluated by changed rules: a storm is a share of all of them."""
@@ -109,7 +108,7 @@ class MachineTracker:
                 await self._for_each(self._view.machine_index.machine_keys(), self._count)
                 self._counted_by = rules
             for check in list(self._view.machine_index.check_keys()):
-                self._ask_for_report(check, REPORT_AT_MOST_EVERY)
+                self._ask_for_report(check)
 
     async def _for_each(self, keys: Iterable[MachineKey], act: Callable[[MachineKey], None]) -> None:
         """Yield to the event loop after each batch: the leader must renew its Lease in between."""
@@ -139,7 +138,7 @@ class MachineTracker:
         entry = target_status(health, None, remediating=False)
         if self._evaluator.target_index.upsert(placed.target.name, placed.place, entry):
             self._recorder.judged(target, known, entry)
-            self._ask_for_report(target.check_key, REPORT_AT_MOST_EVERY)
+            self._ask_for_report(target.check_key)
 
     def _count(self, key: MachineKey) -> None:
         target = targets.find_target(self._view.machine_index, key)
