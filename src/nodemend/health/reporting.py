@@ -218,9 +218,6 @@ class HealthRecorder:
     def count(self, verdict: str) -> None:
         self._metrics.decisions.labels(self.controller, verdict).inc()
 
-    def log(self, event: str, **fields: object) -> None:
-        self._log.info(event, **fields)
-
     def tell(
         self,
         regarding: ObjectReference,
@@ -241,7 +238,7 @@ class HealthRecorder:
     def report_change(self, subject: EventSubject, before: TargetStatus | None, now: TargetStatus) -> None:
         """Report a changed entry: a log line, and events if the change matters to users."""
         was = before.state if before else "-"
-        self.log("judged", standing=now.state, was=was, note=now.message, **subject.logged)
+        self._log.info("judged", standing=now.state, was=was, note=now.message, **subject.logged)
         for reason, note in _news(subject, self.words, before, now):
             self.tell(subject.regarding, reason, note)
 
@@ -259,13 +256,13 @@ class HealthRecorder:
         `regarding` is None for requests by annotation: an event needs an object, and each Machine already has
         its own event.
         """
-        self.log("still held", check=check, note=note)
+        self._log.info("still held", check=check, note=note)
         if regarding is not None:
             self.tell(regarding, event_reasons.STILL_HELD, note)
 
     def overlapped(self, check: str, regarding: ObjectReference, note: str) -> None:
         """Report that other checks have started to own targets that this check selects."""
-        self.log("overlapped", check=check, note=note)
+        self._log.info("overlapped", check=check, note=note)
         self.tell(regarding, event_reasons.CHECK_OVERLAPPED, note)
 
     def counted(self, check: str, counts: CheckCounts | None) -> None:

@@ -52,7 +52,7 @@ class MachineHealthCheckRecorder(HealthRecorder):
     def asked(self, target: MachineTarget, action: MachineAction) -> None:
         name, subject = action.request, _subject(target)
         self.count(name)
-        self.log("asked", request=name, **subject.logged)
+        self._log.info("asked", request=name, **subject.logged)
         match action:
             case AskOwnerByCondition():
                 owner = target.machine.owner.kind if target.machine.owner is not None else "owner"
@@ -74,14 +74,14 @@ class MachineHealthCheckRecorder(HealthRecorder):
 
     def annotation_ignored(self, machine: MachineRecord, why: str) -> None:
         """Report that an annotation requests the Machine's remediation, and Nodemend ignores it."""
-        self.log("annotation ignored", machine=machine.key, node=machine.node, why=why)
+        self._log.info("annotation ignored", machine=machine.key, node=machine.node, why=why)
         note = f"{well_known.EXTERNAL_REMEDIATION} is ignored on this Machine: {why}. Remove it."
         self.tell(reference_to_object(machine), event_reasons.REMEDIATION_ANNOTATION_IGNORED, note)
 
     def withdrew(self, machine: MachineRecord, record: RemediationRecord) -> None:
         """Report that a remediation that no check of Nodemend requests any longer was deleted."""
         self.count(DeleteRemediation.request)
-        self.log("withdrew", remediation=str(record), machine=machine.key, node=machine.node)
+        self._log.info("withdrew", remediation=str(record), machine=machine.key, node=machine.node)
         note = f"No Nodemend check requests {record} any more: it was deleted before it released anything."
         self.tell(reference_to_object(machine), event_reasons.REMEDIATION_WITHDRAWN, note)
 

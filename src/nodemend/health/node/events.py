@@ -85,7 +85,7 @@ class NodeHealthCheckRecorder(HealthRecorder):
         """Report that `what` was created (by order if `approved_order` is set) or is to be deleted."""
         name, subject = request.request, _subject(target)
         self.count(name)
-        self.log("asked", request=name, kind=what.kind, namespace=what.namespace, **subject.logged)
+        self._log.info("asked", request=name, kind=what.kind, namespace=what.namespace, **subject.logged)
         if approved_order is not None and isinstance(request, Create):
             self._followed(subject, approved_order, what)
         where = f"{what.kind} in {what.namespace}"
@@ -108,7 +108,7 @@ class NodeHealthCheckRecorder(HealthRecorder):
         """Report the deletion of an orphaned remediation. `node_uid` is empty if its Node was deleted."""
         self.count(metric_labels.DELETE_ORPHAN)
         what = reference_to(record.resource, record.name, record.namespace)
-        self.log("withdrew orphan", kind=what.kind, namespace=what.namespace, node=record.name)
+        self._log.info("withdrew orphan", kind=what.kind, namespace=what.namespace, node=record.name)
         note = f"No check needs its {what.kind} in {what.namespace} any more."
         regarding = reference_to(NODE, record.name, uid=node_uid)
         self.tell(regarding, event_reasons.REMEDIATION_WITHDRAWN, note, what)
@@ -120,7 +120,7 @@ class NodeHealthCheckRecorder(HealthRecorder):
             (metric_labels.OVERRIDE, approved_order.passed_by_name) if past else (metric_labels.ORDER, "")
         )
         self.count(verdict)
-        self.log(
+        self._log.info(
             "followed an order",
             order=order.uid,
             by=order.by,
@@ -136,7 +136,7 @@ class NodeHealthCheckRecorder(HealthRecorder):
     def order_expired(self, target: NodeTarget, order: Order, why: str) -> None:
         subject = _subject(target)
         self.count(metric_labels.ORDER_EXPIRED)
-        self.log("order expired", order=order.uid, by=order.by, why=why, **subject.logged)
+        self._log.info("order expired", order=order.uid, by=order.by, why=why, **subject.logged)
         note = f"The order of {order.by} ends unused: {why}."
         self.tell(subject.regarding, event_reasons.ORDER_EXPIRED, note)
 
@@ -158,7 +158,7 @@ class NodeHealthCheckRecorder(HealthRecorder):
         if reported is not None and (was is None or was.reason != reported.reason):
             unserved = reported.reason == condition_reasons.REMEDIATION_UNSERVED
             reason = event_reasons.REMEDIATION_UNSERVED if unserved else event_reasons.CHECK_STALLED
-            self.log("stalled", check=name, reason=reported.reason, note=reported.message)
+            self._log.info("stalled", check=name, reason=reported.reason, note=reported.message)
             self.tell(reference_to_check(check), reason, reported.message)
 
     def recovering(self, check: NodeHealthCheck, now: tuple[RecoveryReport, ...]) -> None:
@@ -171,7 +171,7 @@ class NodeHealthCheckRecorder(HealthRecorder):
                 self._recoveries.labels(name, phase.value).set(counts[phase])
         for report, reason, note in recovery_events(check.status.recoveries, now):
             self.count(reason.name)
-            self.log("recovery", verdict=reason.name, note=note, check=name, node=report.node)
+            self._log.info("recovery", verdict=reason.name, note=note, check=name, node=report.node)
             regarding = reference_to(NODE, report.node, uid=report.node_uid)
             self.tell(regarding, reason, f"nhc/{name}: {note}")
 
