@@ -48,7 +48,6 @@ from nodemend.health.machine.tracker import MachineEvaluation, MachineTracker
 from nodemend.health.reporting import REPORT_AT_MOST_EVERY
 from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Done, Outcome, RequeueAfter
-from nodemend.kube.ports import Runtime
 from nodemend.kube.request import Request as Write
 from nodemend.records.live_reads import LiveReader
 from nodemend.records.machine import MachineRecord, with_marks
@@ -85,7 +84,6 @@ class MachineConditions:
 
     preflight: MachinePreflight
     writer: Writer
-    runtime: Runtime
 
     async def tell(self, case: MachineEvaluation, request: Request) -> Outcome | Hold:
         """Write the conditions if they differ; return a hold if the Machine cannot be read now."""
@@ -108,7 +106,8 @@ class MachineConditions:
         return await self.writer.write(self.write_for(target, fresh, wanted))
 
     def write_for(self, target: MachineTarget, fresh: Fresh, wanted: HealthConditions) -> Write:
-        conditions = with_marks(fresh.conditions, wanted, target.flavor, print_time(self.runtime.wall()))
+        now = print_time(self.writer.runtime.wall())
+        conditions = with_marks(fresh.conditions, wanted, target.flavor, now)
         return act.write_conditions(fresh.machine, fresh.version, conditions)
 
 
@@ -127,7 +126,6 @@ class MachineActions:
     writer: Writer
     marking: MachineConditions
     creation_context: CreationContext
-    runtime: Runtime
 
     async def begin(self, case: MachineEvaluation, request: StartAction) -> Outcome | Hold:
         """Start a remediation, or return the hold that prevents it.
@@ -154,7 +152,7 @@ class MachineActions:
             if isinstance(write, Hold):
                 return write
             # Set it even if the write's outcome is unknown: interval and counts include possible starts.
-            self.evaluator.last_start = self.runtime.monotonic()
+            self.evaluator.last_start = self.writer.runtime.monotonic()
             self.view.machine_index.note_begun(case.target.key, self.evaluator.last_start)
             self.creation_context.open_remediations.forget()
             return await self.writer.write(write)
@@ -263,7 +261,6 @@ class MachineHealthCheckController:
         self._marking = MachineConditions(
             MachinePreflight(patient, view, evaluator, creation_context),
             Writer(client.leaving(LEFT_BY_BEGUN_MARKS), runtime),
-            runtime,
         )
         self._actions = MachineActions(
             view,
@@ -272,7 +269,6 @@ class MachineHealthCheckController:
             writer,
             marking=self._marking,
             creation_context=creation_context,
-            runtime=runtime,
         )
         reporting = Writer(client.leaving(LEFT_BY_REPORTS), runtime)
         self._reporter = MachineReporter(view, evaluator, self._history, reporting, recorder)

@@ -2,6 +2,7 @@
 
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from nodemend.api.remediation_policy import RemediationPolicy
@@ -124,13 +125,10 @@ class MachineWatch:
     def _start_check_kind(self, group: str, served: ServedChecks, of: str) -> None:
         known = self._machine_index.check_kinds.get(group)
         if known is not None:
-            self._machine_index.check_kinds[group] = CheckKind(group, of, known.checks, served.only_claimed)
-            return
-
-        def changed(changes: Sequence[Change[MachineCheckRecord]]) -> None:
-            self._listener.checks_changed(group, changes)
-
-        checks = self._watches.begin(machine_check_records(served.checks), changed)
+            checks = known.checks
+        else:
+            changed = partial(self._listener.checks_changed, group)
+            checks = self._watches.begin(machine_check_records(served.checks), changed)
         self._machine_index.check_kinds[group] = CheckKind(group, of, checks, served.only_claimed)
 
     async def _stop_machine_kind(self, group: str, served: ServedMachines) -> None:
