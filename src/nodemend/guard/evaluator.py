@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from nodemend.api import well_known
 from nodemend.api.meta import ConditionStatus, find
+from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import STORM, RemediationPolicy
 from nodemend.guard.state import (
     Busy,
@@ -24,6 +25,7 @@ from nodemend.guard.state import (
 )
 from nodemend.kube.store import Store
 from nodemend.records.live_reads import policy_facts
+from nodemend.records.node import NodeRecord
 from nodemend.safety.facts import Absent, PolicyFacts, Present, ReadResult
 from nodemend.safety.guard import (
     Allowed,
@@ -227,6 +229,25 @@ def _rages(gate: LimitComparison, health_counts: HealthCounts) -> bool:
     return health_counts.unhealthy > 1 and closed(
         gate, health_counts.unhealthy, health_counts.total, LimitSemantics.ALLOW_ONE
     )
+
+
+def cache_freshness(nodes: Store[NodeRecord], age: float, now: float) -> CacheFreshness:
+    """Return the freshness of caches of this age, with the time since a read of the Nodes last failed."""
+    error_free_for = inf if nodes.troubled_at is None else now - nodes.troubled_at
+    return CacheFreshness(age, VIEW_GOOD_FOR, error_free_for, CALM_NEEDED)
+
+
+def domain_key(policies: Store[RemediationPolicy]) -> str:
+    """Return the label key of the failure domains; empty if the policy has none."""
+    policy = policies.get(well_known.POLICY_NAME)
+    domains = policy.spec.failure_domains if policy is not None else None
+    return domains.key if domains is not None else ""
+
+
+def current_rules(checks: Store[NodeHealthCheck], policies: Store[RemediationPolicy]) -> object:
+    """Return a value that changes if many nodes may have a new check or failure domain."""
+    known = sorted((check.metadata.uid, check.metadata.generation) for check in checks.all())
+    return tuple(known), domain_key(policies)
 
 
 def storm_before(policies: Store[RemediationPolicy]) -> bool:

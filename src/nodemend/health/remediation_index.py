@@ -126,8 +126,10 @@ class RemediationIndex:
         """True if no remediation exists, which is the usual case and allows a fast path."""
         return not any(len(cache) for cache in self.caches.values())
 
-    def find(self, kind: RemedyKind, namespace: str, name: str) -> RemediationRecord | None:
-        cache = self.caches.get(kind.remediation)
+    def find(self, template: NamesItsKind, namespace: str, name: str) -> RemediationRecord | None:
+        """Return the remediation of this name that was made from a template of this kind."""
+        kind = self.kind_of(template)
+        cache = self.caches.get(kind.remediation) if isinstance(kind, RemedyKind) else None
         return cache.get(f"{namespace}/{name}") if cache is not None else None
 
     def all(self) -> Iterator[RemediationRecord]:

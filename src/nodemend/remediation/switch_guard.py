@@ -10,20 +10,19 @@ only hold a remediation, never allow one: the Node itself, its Machine and its h
 
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
-from math import inf
 from typing import Any, Final, Protocol, TypeVar
 
-from nodemend.api import well_known
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.resources import NODE_HEALTH_CHECK, REMEDIATION_POLICY
 from nodemend.api.upstream_types import Node
 from nodemend.guard.evaluator import (
-    CALM_NEEDED,
     VIEW_GOOD_FOR,
     Clocks,
     GuardEvaluator,
     GuardInputs,
+    cache_freshness,
+    current_rules,
     storm_before,
 )
 from nodemend.guard.state import (
@@ -236,10 +235,10 @@ class RemediatorGuard:
 
         A storm is a share of all nodes: a partial count would report one falsely.
         """
-        if not self._view.synced or _current_rules(self._view) == self._counted_by:
+        if not self._view.synced or current_rules(self._view.checks, self._view.policies) == self._counted_by:
             return
         async with self._counting.taken():
-            rules = _current_rules(self._view)
+            rules = current_rules(self._view.checks, self._view.policies)
             if rules == self._counted_by:
                 return
             self._counted_by, self._listening = None, True
@@ -340,14 +339,6 @@ def _counted_healthy(evaluator: GuardEvaluator, name: str) -> CountScope | None:
 
 def _with(health_counts: HealthCounts, away: int, remediating: int) -> HealthCounts:
     return HealthCounts(health_counts.total, health_counts.unhealthy + away, remediating)
-
-
-def _current_rules(view: RemediatorView) -> object:
-    """Return a value that changes if many Nodes may be counted differently."""
-    checks = sorted((check.metadata.uid, check.metadata.generation) for check in view.checks.all())
-    policy = view.policies.get(well_known.POLICY_NAME)
-    domains = policy.spec.failure_domains if policy is not None else None
-    return tuple(checks), domains.key if domains is not None else ""
 
 
 class Claims(Protocol):
@@ -481,10 +472,8 @@ class ClusterView:
         missing = [name for name, cache in self.caches.items() if cache.synced_at is None]
         if missing:
             return CacheUnavailable(f"the remediator has not listed all {missing[0]} yet")
-        troubled = self.nodes.troubled_at
-        error_free_for = inf if troubled is None else now - troubled
         age = max(cache.age(now) for cache in self.caches.values())
-        return CacheFreshness(age, VIEW_GOOD_FOR, error_free_for, CALM_NEEDED)
+        return cache_freshness(self.nodes, age, now)
 
     def busy(self, _guard_target: GuardTarget, _now: float) -> Busy:
         """Return nothing: the caller reads this live."""

@@ -343,11 +343,6 @@ class RecoveryFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class RecoveryDone:
-    """No recovery phase is recorded any longer."""
-
-
-@dataclass(frozen=True, slots=True)
 class MarkRecoveryPending:
     """Record first that a recovery is pending."""
 
@@ -367,19 +362,20 @@ Step = MarkRecoveryPending | CreateRecovery | DeleteRecovery
 
 def progress(
     written: RecoveryPhase | None, there: Recovering | None, timeout: float, *, owing: bool
-) -> RecoveryPhase | RecoveryDone:
-    """Return the recovery phase to record next. `owing`: another step waits until it is recorded as pending.
+) -> RecoveryPhase | None:
+    """Return the recovery phase to record next; None if no phase is recorded any longer.
 
+    `owing`: another step waits until it is recorded as pending.
     A failed or overdue recovery keeps its phase until it succeeds: an alarm does not clear by itself.
     """
     if written is RecoveryPhase.SUCCEEDED:
-        return RecoveryDone() if there is None else written
+        return None if there is None else written
     if owing:
         return RecoveryPhase.PENDING
     if there is None:
-        return written if written is RecoveryPhase.PENDING else RecoveryDone()
+        return written if written is RecoveryPhase.PENDING else None
     if there.ending:
-        return RecoveryDone() if written is None else written
+        return written
     if there.succeeded:
         return RecoveryPhase.SUCCEEDED
     if there.trying.failed:

@@ -16,7 +16,6 @@ from nodemend.rules.request import (
     MarkRecoveryPending,
     NoAction,
     Recovering,
-    RecoveryDone,
     RecoveryFacts,
     RemedyAttempt,
     Request,
@@ -43,7 +42,7 @@ HELD = Hold(guard_holds.DryRun(policy_exists=True))
     ("written", "there", "owing", "expected"),
     [
         # No recovery, and then a pending one.
-        (None, None, False, RecoveryDone()),
+        (None, None, False, None),
         (None, None, True, PENDING),
         (PENDING, None, False, PENDING),
         (PENDING, None, True, PENDING),
@@ -68,8 +67,8 @@ HELD = Hold(guard_holds.DryRun(policy_exists=True))
         (SUCCEEDED, DONE, False, SUCCEEDED),
         (SUCCEEDED, IN_PROGRESS, True, SUCCEEDED),
         (SUCCEEDED, GOING, False, SUCCEEDED),
-        (SUCCEEDED, None, False, RecoveryDone()),
-        (SUCCEEDED, None, True, RecoveryDone()),
+        (SUCCEEDED, None, False, None),
+        (SUCCEEDED, None, True, None),
         # It yields to a remediation, and is pending until the node is healthy again.
         (RUNNING, IN_PROGRESS, True, PENDING),
         (FAILED, BROKEN, True, PENDING),
@@ -77,20 +76,20 @@ HELD = Hold(guard_holds.DryRun(policy_exists=True))
         # Another client deleted its object.
         (RUNNING, GOING, False, RUNNING),
         (FAILED, GOING, False, FAILED),
-        (RUNNING, None, False, RecoveryDone()),
-        (FAILED, None, False, RecoveryDone()),
-        (OVERDUE, None, False, RecoveryDone()),
+        (RUNNING, None, False, None),
+        (FAILED, None, False, None),
+        (OVERDUE, None, False, None),
         # The status was lost: it is written again from the existing object.
         (None, IN_PROGRESS, False, RUNNING),
         (None, BROKEN, False, FAILED),
-        (None, GOING, False, RecoveryDone()),
+        (None, GOING, False, None),
     ],
 )
 def test_what_is_written_next(
     written: RecoveryPhase | None,
     there: Recovering | None,
     owing: bool,
-    expected: RecoveryPhase | RecoveryDone,
+    expected: RecoveryPhase | None,
 ) -> None:
     assert progress(written, there, TIMEOUT, owing=owing) == expected
 

@@ -6,12 +6,11 @@ ignored annotation that requests a remediation is reported once per request and 
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from math import inf
 
 from nodemend.api import well_known
 from nodemend.api.meta import Pause
 from nodemend.api.remediation_policy import RemediationPolicy
-from nodemend.guard.evaluator import CALM_NEEDED, VIEW_GOOD_FOR
+from nodemend.guard.evaluator import cache_freshness, domain_key
 from nodemend.guard.state import Busy, GuardTarget, is_ready
 from nodemend.health.conditions import ConditionTracker, read_status
 from nodemend.health.machine import external_annotation
@@ -25,7 +24,7 @@ from nodemend.health.machine.workload_clusters import (
     ClusterUnreachable,
     NodesNotVisible,
 )
-from nodemend.health.remediation_index import RemediationIndex, RemedyKind, existing_remediation
+from nodemend.health.remediation_index import RemediationIndex, existing_remediation
 from nodemend.kube.client import list_all
 from nodemend.kube.outcome import Ok
 from nodemend.kube.store import Store
@@ -132,13 +131,9 @@ class MachineView:
 
     @property
     def synced(self) -> bool:
-        return (
-            self.remedies.synced
-            and self.clusters.own.nodes.synced_at is not None
-            and self.policies.synced_at is not None
-            and self.etcd_pods.synced_at is not None
-            and self.machine_index.settled
-        )
+        caches = (self.clusters.own.nodes, self.policies, self.etcd_pods)
+        cached = all(cache.synced_at is not None for cache in caches)
+        return cached and self.remedies.synced and self.machine_index.settled
 
     def current_rules(self) -> object:
         """Return a value that changes if the check or failure domain of many targets may have changed."""
@@ -146,14 +141,12 @@ class MachineView:
             (check_kind.group, check_kind.of, check_kind.only_claimed)
             for check_kind in self.machine_index.check_kinds.values()
         )
-        policy = self.policies.get(well_known.POLICY_NAME)
-        domains = policy.spec.failure_domains if policy is not None else None
-        domain = domains.key if domains is not None else ""
+        machine_kinds = sorted(self.machine_index.machine_kinds)
         return (
             self.machine_index.rules,
             tuple(check_kinds),
-            tuple(sorted(self.machine_index.machine_kinds)),
-            domain,
+            tuple(machine_kinds),
+            domain_key(self.policies),
         )
 
 
@@ -303,10 +296,7 @@ def find_remediation(view: MachineView, target: MachineTarget) -> RemediationRec
     template = target.check.rules.template
     if template is None:
         return None
-    kind = view.remedies.kind_of(template)
-    if not isinstance(kind, RemedyKind):
-        return None
-    return view.remedies.find(kind, target.machine.namespace, target.machine.name)
+    return view.remedies.find(template, target.machine.namespace, target.machine.name)
 
 
 def as_existing(target: MachineTarget, record: RemediationRecord, seconds: float) -> ExistingRemediation:
@@ -477,9 +467,7 @@ class MachineGuardInputs:
         nodes = self.view.clusters.cache_of(guard_target.cluster)
         if isinstance(nodes, ClusterUnreachable):
             return CacheUnavailable(nodes.why)
-        error_free_for = inf if nodes.troubled_at is None else now - nodes.troubled_at
-        age = max(nodes.age(now), self.view.age_without_nodes(now))
-        return CacheFreshness(age, VIEW_GOOD_FOR, error_free_for, CALM_NEEDED)
+        return cache_freshness(nodes, max(nodes.age(now), self.view.age_without_nodes(now)), now)
 
     def busy(self, guard_target: GuardTarget, now: float) -> Busy:
         return self.busy_by(self.view.remedies.all(), guard_target, now)

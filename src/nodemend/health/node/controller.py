@@ -197,9 +197,7 @@ class NodeHealthCheckController:
         wanted = decide(case.health, case.existing, case.guarded, remedy_policy, ordered=ordered)
         moment = self._tracker.moment()
         step = self._tracker.recoveries.decide(target, case.health, case.found, wanted, moment.now)
-        request = (
-            NoAction() if isinstance(step, MarkRecoveryPending | CreateRecovery | DeleteRecovery) else step
-        )
+        request = NoAction() if isinstance(step, Step) else step
         remedy_index = self._escalation.note(target, case.health, case.ours, request)
         if not isinstance(request, Create):
             hold = request if isinstance(request, Hold) else None
@@ -207,7 +205,7 @@ class NodeHealthCheckController:
             self._upsert(
                 case, remedy_index, target_status(case.health, hold, remediating=case.ours is not None)
             )
-        if isinstance(step, MarkRecoveryPending | CreateRecovery | DeleteRecovery):
+        if isinstance(step, Step):
             outcome = await self._act_on_recovery(target, case.placed, step, moment)
             writes = outcome == Done()
         else:

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from math import inf
 from typing import Protocol
 
 from nodemend.api import condition_types, well_known
@@ -12,10 +11,10 @@ from nodemend.api.node_health_check import NodeHealthCheck, RecoveryPhase, Templ
 from nodemend.api.quantities import parse_duration
 from nodemend.api.remediation_policy import RemediationOrder, RemediationPolicy
 from nodemend.api.upstream_types import ObjectReference
-from nodemend.guard.evaluator import CALM_NEEDED, VIEW_GOOD_FOR
+from nodemend.guard.evaluator import cache_freshness
 from nodemend.guard.state import Busy, ControlPlaneIndex, GuardTarget, check_facts, maintained_by, selecting
 from nodemend.health.conditions import ConditionTracker
-from nodemend.health.remediation_index import RemediationIndex, RemedyKind, existing_remediation
+from nodemend.health.remediation_index import RemediationIndex, existing_remediation
 from nodemend.kube.store import Store
 from nodemend.records.live_reads import record_excluded_by
 from nodemend.records.node import EtcdPodRecord, NodeRecord
@@ -103,14 +102,6 @@ def find_target(view: NodeView, name: str) -> NodeTarget | None:
     return NodeTarget(node, first, tuple([check.metadata.name for check in others]))
 
 
-def current_rules(view: NodeView) -> object:
-    """Return a value that changes if many nodes may have a new check or failure domain."""
-    checks = sorted((check.metadata.uid, check.metadata.generation) for check in view.checks.all())
-    policy = view.policies.get(well_known.POLICY_NAME)
-    domains = policy.spec.failure_domains if policy is not None else None
-    return tuple(checks), domains.key if domains is not None else ""
-
-
 def evaluate_target(target: NodeTarget, ages: ConditionTracker, now: float) -> NodeHealth:
     node, thresholds = target.node, target.check.spec.thresholds
     return evaluate_health(
@@ -126,7 +117,8 @@ def find_remediation(view: NodeView, target: NodeTarget) -> FoundRemediation | N
     if view.remedies.none_open:
         return None
     for index in reversed(range(len(target.check.spec.remedies))):
-        record = _made_from(view, target.check.spec.remedies[index].template, target.node.name)
+        template = target.check.spec.remedies[index].template
+        record = view.remedies.find(template, template.namespace, target.node.name)
         if record is not None and not record.recovers:
             return FoundRemediation(record, index)
     return None
@@ -136,7 +128,8 @@ def find_recovery(view: NodeView, check: NodeHealthCheck, node: str, uid: str) -
     """Return the recovery object that this check, or a deleted one of its name, made for this Node UID."""
     if check.spec.recovery is None:
         return None
-    record = _made_from(view, check.spec.recovery.template, node)
+    template = check.spec.recovery.template
+    record = view.remedies.find(template, template.namespace, node)
     ours = record is not None and record.recovers and uid in record.owners
     return record if record is not None and ours and is_asked_for_by(check, record, view) else None
 
@@ -144,11 +137,6 @@ def find_recovery(view: NodeView, check: NodeHealthCheck, node: str, uid: str) -
 def recovery_written(check: NodeHealthCheck, node_uid: str) -> RecoveryPhase | None:
     """Return the phase of a node's recovery in the check's status."""
     return next((one.phase for one in check.status.recoveries if one.node_uid == node_uid), None)
-
-
-def _made_from(view: NodeView, template: TemplateReference, node: str) -> RemediationRecord | None:
-    kind = view.remedies.kind_of(template)
-    return view.remedies.find(kind, template.namespace, node) if isinstance(kind, RemedyKind) else None
 
 
 def would_create(target: NodeTarget, template: TemplateReference) -> ObjectReference:
@@ -265,9 +253,7 @@ class NodeGuardInputs:
         return self.view.policies
 
     def freshness(self, _guard_target: GuardTarget, now: float) -> CacheFreshness:
-        troubled = self.view.nodes.troubled_at
-        error_free_for = inf if troubled is None else now - troubled
-        return CacheFreshness(self.view.age(now), VIEW_GOOD_FOR, error_free_for, CALM_NEEDED)
+        return cache_freshness(self.view.nodes, self.view.age(now), now)
 
     def busy(self, _guard_target: GuardTarget, now: float) -> Busy:
         return busy_nodes(self.view, tuple(self.view.remedies.all()), now)

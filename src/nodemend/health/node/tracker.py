@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from nodemend.api.meta import print_time
 from nodemend.api.node_health_check import MOST_RECOVERIES, NodeHealthCheck, RecoveryPhase, RecoveryReport
 from nodemend.api.quantities import parse_duration
-from nodemend.guard.evaluator import Clocks, GuardEvaluator
+from nodemend.guard.evaluator import Clocks, GuardEvaluator, current_rules
 from nodemend.guard.state import (
     HEALTHY,
     DeletedTargets,
@@ -38,7 +38,6 @@ from nodemend.rules.request import (
     ExistingRemediation,
     MarkRecoveryPending,
     Recovering,
-    RecoveryDone,
     RecoveryFacts,
     Request,
     Step,
@@ -58,13 +57,9 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, slots=True)
 class RecoveryTracker:
-    """Recoveries of one leader term.
-
-    `first_seen` is the time of the first observation of each object, by UID.
-    """
+    """Recoveries of one leader term."""
 
     view: NodeView
-    first_seen: dict[str, float]
     ask_for_report: Callable[[str], None]
     _owing: dict[str, str] = field(default_factory=dict)
     """Node UIDs by name, for nodes whose next step waits until their recovery is written as pending."""
@@ -104,7 +99,7 @@ class RecoveryTracker:
             self._ending.discard(node.name)
         there = self._as_intended(facts.there, node.name)
         due = progress(facts.written, there, facts.timeout, owing=isinstance(step, MarkRecoveryPending))
-        if due != (facts.written or RecoveryDone()):
+        if due != facts.written:
             self.ask_for_report(target.check.metadata.name)
         return step
 
@@ -151,7 +146,7 @@ class RecoveryTracker:
         record = targets.find_recovery(self.view, check, node, uid)
         if record is None:
             return None
-        return targets.as_recovering(record, now - self.first_seen.get(record.uid, now))
+        return targets.as_recovering(record, self.view.remedies.seen_for(record, now))
 
     def _as_intended(self, there: Recovering | None, node: str) -> Recovering | None:
         """Mark a recovery as ending if Nodemend deletes it and the watch does not show that yet."""
@@ -183,11 +178,11 @@ class RecoveryTracker:
 
     def _phase(
         self, check: NodeHealthCheck, node: str, uid: str, timeout: float, now: float
-    ) -> RecoveryPhase | RecoveryDone:
+    ) -> RecoveryPhase | None:
         written, owing = targets.recovery_written(check, uid), self._owing.get(node) == uid
         if self._all(check) is None and not owing:
             # The kind is not synced: an object missing from the cache may still exist.
-            return written or RecoveryDone()
+            return written
         there = self._as_intended(self._there(check, node, uid, now), node)
         return progress(written, there, timeout, owing=owing)
 
@@ -197,7 +192,7 @@ class RecoveryTracker:
             return None
         timeout = parse_duration(recovery.timeout).total_seconds()
         phase = self._phase(check, node, uid, timeout, moment.now)
-        if isinstance(phase, RecoveryDone):
+        if phase is None:
             return None
         written = next((one for one in check.status.recoveries if one.node_uid == uid), None)
         same = written is not None and written.phase is phase
@@ -306,7 +301,7 @@ class NodeTracker:
         self._ask_for_reports = ask_for_reports
         self._escalation = escalation
         self.unhealthy_since = UnhealthySince()
-        self.recoveries = RecoveryTracker(view, seen.remediations, ask_for_reports)
+        self.recoveries = RecoveryTracker(view, ask_for_reports)
         self._deleted = DeletedTargets(evaluator.target_index)
         self._counted_by: object = None
         self._counting = FairSemaphore(runtime)
@@ -322,7 +317,10 @@ class NodeTracker:
         health = targets.evaluate_target(target, self._seen.ages, moment.now)
         self.unhealthy_since.note(name, health, moment.now)
         found = targets.find_remediation(self._view, target)
-        existing = self._as_open(found, target, moment) if found is not None else None
+        existing = None
+        if found is not None:
+            seconds = self._view.remedies.seen_for(found.record, moment.now)
+            existing = targets.as_existing(found, target, self._view, seconds)
         placed = self._evaluator.place_target(guard_target_of(target, moment.wall), moment)
         evaluation = self._orders.evaluate(target, health, existing, moment.now)
         well = isinstance(health, Healthy) and not evaluation.stands
@@ -369,10 +367,11 @@ class NodeTracker:
 
         A storm is a share of all nodes: a partial count would report one falsely.
         """
-        if targets.current_rules(self._view) == self._counted_by:
+        view = self._view
+        if current_rules(view.checks, view.policies) == self._counted_by:
             return
         async with self._counting.taken():
-            rules = targets.current_rules(self._view)
+            rules = current_rules(view.checks, view.policies)
             if rules != self._counted_by:
                 await self._count_by(rules)
 
@@ -444,7 +443,3 @@ class NodeTracker:
             return HEALTHY
         health = targets.evaluate_target(target, self._seen.ages, moment.now)
         return target_status(health, None, remediating=remediating)
-
-    def _as_open(self, found: FoundRemediation, target: NodeTarget, moment: Clocks) -> ExistingRemediation:
-        since = self._seen.remediations.get(found.record.uid, moment.now)
-        return targets.as_existing(found, target, self._view, moment.now - since)

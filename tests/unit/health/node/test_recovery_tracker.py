@@ -40,7 +40,7 @@ def test_when_the_list_is_full_the_others_wait_until_there_is_room() -> None:
     view, found = a_view(nodes=nodes), recovering()
     view.checks.replace({found.metadata.name: found}, [])
     asked: list[str] = []
-    tracker = RecoveryTracker(view, {}, asked.append)
+    tracker = RecoveryTracker(view, asked.append)
     fix = as_record(foreign("Reboot"), msgspec.convert({"metadata": {}}, RemediationWire))
     for node in nodes:
         step = tracker.decide(
@@ -59,7 +59,7 @@ def test_an_unreadable_object_does_not_count_as_deleted() -> None:
     running = RecoveryReport(node="n1", node_uid=node.uid, phase=RecoveryPhase.OVERDUE, since="before")
     view, found = a_view(nodes=(node,)), recovering(running)
     view.checks.replace({found.metadata.name: found}, [])
-    [kept] = RecoveryTracker(view, {}, lambda check: None).reports(found, MOMENT)
+    [kept] = RecoveryTracker(view, lambda check: None).reports(found, MOMENT)
     assert (kept.phase, kept.since) == (RecoveryPhase.OVERDUE, "before")
 
 
