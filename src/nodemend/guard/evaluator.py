@@ -85,17 +85,20 @@ class GuardEvaluator:
     def __init__(
         self,
         around: GuardInputs,
-        storm_tracker: StormTracker,
         *,
+        now: float,
         last_start: float,
         problem: Callable[[], PolicyProblem | None] = lambda: None,
     ) -> None:
-        """`problem` returns the reason why the admission policies cannot be relied on, or None."""
+        """The leader term begins `now`. A storm or a cooldown before it starts a cooldown.
+
+        `problem` returns the reason why the admission policies cannot be relied on, or None.
+        """
         self._policy_problem = problem
         self.target_index = TargetIndex()
         self.last_start = last_start
         self._around = around
-        self._storm_tracker = storm_tracker
+        self._storm_tracker = StormTracker(stormy_before=storm_before(around.policies), now=now)
         self._known: tuple[RemediationPolicy | None, ReadResult[PolicyFacts]] = None, Absent()
 
     def policy(self, moment: Clocks) -> ReadResult[PolicyFacts]:

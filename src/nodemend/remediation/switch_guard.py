@@ -23,7 +23,6 @@ from nodemend.guard.evaluator import (
     GuardInputs,
     cache_freshness,
     current_rules,
-    storm_before,
 )
 from nodemend.guard.state import (
     HEALTHY,
@@ -31,7 +30,6 @@ from nodemend.guard.state import (
     CountScope,
     DeletedTargets,
     GuardTarget,
-    StormTracker,
     TargetState,
     TargetStatus,
     check_facts,
@@ -120,8 +118,7 @@ class _GuardedCluster:
     """The guard's counts over a set of Nodes."""
 
     def __init__(self, view: RemediatorView, now: float) -> None:
-        storm_tracker = StormTracker(stormy_before=storm_before(view.policies), now=now)
-        self.evaluator = GuardEvaluator(view, storm_tracker, last_start=now)
+        self.evaluator = GuardEvaluator(view, now=now, last_start=now)
         self.deleted = DeletedTargets(self.evaluator.target_index)
 
     def upsert(self, guard_target: GuardTarget, entry: TargetStatus, moment: Clocks) -> None:

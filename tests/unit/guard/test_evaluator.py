@@ -22,7 +22,6 @@ from nodemend.guard.state import (
     CountScope,
     GuardTarget,
     PlacedTarget,
-    StormTracker,
     TargetState,
     TargetStatus,
     maintained_by,
@@ -57,7 +56,7 @@ def acting(**spec: Any) -> RemediationPolicy:
 
 def a_guard_evaluator(view: NodeView) -> GuardEvaluator:
     around = NodeGuardInputs(view, ControlPlaneIndex())
-    return GuardEvaluator(around, StormTracker(stormy_before=False, now=0.0), last_start=-inf)
+    return GuardEvaluator(around, now=0.0, last_start=-inf)
 
 
 def a_guard_target(node: NodeRecord | None = None, check: NodeHealthCheck | None = None) -> GuardTarget:

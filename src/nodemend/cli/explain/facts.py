@@ -38,14 +38,13 @@ from nodemend.cli.cluster import (
 )
 from nodemend.cli.listing import is_open, node_of, written_age
 from nodemend.cli.listing_caches import NOW_IN_VIEW, as_cache, list_remedies
-from nodemend.guard.evaluator import Clocks, GuardEvaluator, storm_before
+from nodemend.guard.evaluator import Clocks, GuardEvaluator
 from nodemend.guard.state import (
     HEALTHY,
     Busy,
     ControlPlaneIndex,
     CountScope,
     GuardTarget,
-    StormTracker,
     TargetState,
     TargetStatus,
 )
@@ -215,10 +214,8 @@ def guard_facts(facts: ExplainFacts, target: NodeTarget) -> GuardFacts:
     moment = Clocks(NOW_IN_VIEW, facts.now)
     control_plane_index = ControlPlaneIndex()
     control_plane_index.note_etcd(facts.etcd_hosts.nodes, facts.view.nodes.get)
-    storm_tracker = StormTracker(stormy_before=storm_before(facts.view.policies), now=NOW_IN_VIEW)
-    evaluator = GuardEvaluator(
-        NodeGuardInputs(facts.view, control_plane_index), storm_tracker, last_start=-inf
-    )
+    inputs = NodeGuardInputs(facts.view, control_plane_index)
+    evaluator = GuardEvaluator(inputs, now=NOW_IN_VIEW, last_start=-inf)
     for node in facts.view.nodes.all():
         control_plane_index.observe(node)
         other = targets.find_target(facts.view, node.name)

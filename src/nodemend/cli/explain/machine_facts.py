@@ -26,8 +26,8 @@ from nodemend.cli.listing_caches import (
     remember_written,
 )
 from nodemend.cli.text import spell_list
-from nodemend.guard.evaluator import Clocks, GuardEvaluator, storm_before
-from nodemend.guard.state import StormTracker, target_status
+from nodemend.guard.evaluator import Clocks, GuardEvaluator
+from nodemend.guard.state import target_status
 from nodemend.health.conditions import ObservationCache
 from nodemend.health.machine import targets
 from nodemend.health.machine.index import MachineIndex, key_of
@@ -252,8 +252,7 @@ def evaluate_machine(snapshot: MachineSnapshot, machine: MachineRecord) -> Machi
 def _survey(snapshot: MachineSnapshot, moment: Clocks) -> GuardEvaluator:
     """Count all Machines as a checker would that had watched since the times written in the objects."""
     view = snapshot.view
-    storm_tracker = StormTracker(stormy_before=storm_before(view.policies), now=moment.now)
-    evaluator = GuardEvaluator(MachineGuardInputs(view), storm_tracker, last_start=-inf)
+    evaluator = GuardEvaluator(MachineGuardInputs(view), now=moment.now, last_start=-inf)
     for key in view.machine_index.machine_keys():
         target = targets.find_target(view.machine_index, key)
         if target is None:

@@ -18,13 +18,12 @@ from nodemend.api.meta import ConditionStatus, print_micro_time
 from nodemend.cli.listing import written_age
 from nodemend.cli.simulate.input import Snapshot
 from nodemend.cli.simulate.scenario import Symptom
-from nodemend.guard.evaluator import Clocks, GuardEvaluator, storm_before
+from nodemend.guard.evaluator import Clocks, GuardEvaluator
 from nodemend.guard.state import (
     HEALTHY,
     REMEDIATING,
     CountScope,
     PlacedTarget,
-    StormTracker,
     TargetState,
     TargetStatus,
 )
@@ -258,8 +257,7 @@ class SimulatedChecker:
     def __init__(self, world: SimulatedCluster) -> None:
         self._world = world
         self._around = NodeGuardInputs(world.view, world.seen.control_plane_index)
-        storm_tracker = StormTracker(stormy_before=storm_before(world.view.policies), now=0.0)
-        self.evaluator = GuardEvaluator(self._around, storm_tracker, last_start=-inf)
+        self.evaluator = GuardEvaluator(self._around, now=0.0, last_start=-inf)
         self.escalation = EscalationTracker(world.view)
         self._placed: dict[str, PlacedTarget] = {}
         self._known_policies: dict[str, RemedyPolicy] = {}

@@ -9,12 +9,11 @@ from typing import Final, assert_never
 
 from nodemend.api import condition_types
 from nodemend.api.meta import print_time
-from nodemend.guard.evaluator import GuardEvaluator, storm_before
+from nodemend.guard.evaluator import GuardEvaluator
 from nodemend.guard.state import (
     A_MOMENT,
     REMEDIATING,
     HeldQueue,
-    StormTracker,
     held_target_status,
     target_status,
 )
@@ -248,12 +247,10 @@ class MachineHealthCheckController:
         self._waiting: HeldQueue[MachineKey] = HeldQueue()
         runtime, writer = reader.runtime, Writer(client, reader.runtime)
         now = runtime.monotonic()
-        storm_tracker = StormTracker(stormy_before=storm_before(view.policies), now=now)
         for key in asked:
             view.machine_index.note_begun(key, now)
-        evaluator = GuardEvaluator(
-            MachineGuardInputs(view), storm_tracker, last_start=now, problem=reader.problem
-        )
+        inputs = MachineGuardInputs(view)
+        evaluator = GuardEvaluator(inputs, now=now, last_start=now, problem=reader.problem)
         self._tracker = MachineTracker(view, seen, evaluator, runtime, recorder, self._ask_for_reports)
         self._history = MachineHistory(view, evaluator.target_index)
         self._ignored = IgnoredAnnotations(view.machine_index, recorder.annotation_ignored)

@@ -6,14 +6,13 @@ from typing import assert_never
 
 from nodemend.api.node_health_check import HowEnded, Recovery
 from nodemend.api.upstream_types import ObjectReference, reference_to
-from nodemend.guard.evaluator import Clocks, GuardEvaluator, storm_before
+from nodemend.guard.evaluator import Clocks, GuardEvaluator
 from nodemend.guard.state import (
     A_MOMENT,
     RECHECK_INTERVAL,
     REMEDIATING,
     HeldQueue,
     PlacedTarget,
-    StormTracker,
     TargetStatus,
     held_target_status,
     target_status,
@@ -132,14 +131,9 @@ class NodeHealthCheckController:
         self._waiting: HeldQueue[str] = HeldQueue()
         self._escalation = EscalationTracker(view)
         runtime, now = reader.runtime, reader.runtime.monotonic()
+        inputs = NodeGuardInputs(view, seen.control_plane_index)
         # The previous leader may have started a remediation just now, so the start interval counts from now.
-        storm_tracker = StormTracker(stormy_before=storm_before(view.policies), now=now)
-        self._evaluator = GuardEvaluator(
-            NodeGuardInputs(view, seen.control_plane_index),
-            storm_tracker,
-            last_start=now,
-            problem=reader.problem,
-        )
+        self._evaluator = GuardEvaluator(inputs, now=now, last_start=now, problem=reader.problem)
         orders = Orders(view, seen.orders, reader)
         self._tracker = NodeTracker(
             view,

@@ -18,7 +18,7 @@ from nodemend.api.resources import (
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.explain.facts import gather_node
 from nodemend.guard.evaluator import GuardEvaluator
-from nodemend.guard.state import ControlPlaneIndex, CountScope, PlacedTarget, StormTracker
+from nodemend.guard.state import ControlPlaneIndex, CountScope, PlacedTarget
 from nodemend.health.creation import CreationContext, ExternalLeases
 from nodemend.health.node.preflight import ApprovedOrder, NodePreflight, Orders
 from nodemend.health.node.targets import NodeGuardInputs, NodeTarget, NodeView, find_target, guard_target_of
@@ -60,7 +60,7 @@ class Stage:
             for node in self.view.nodes.all():
                 control_plane_index.observe(node)
             around = NodeGuardInputs(self.view, control_plane_index)
-            evaluator = GuardEvaluator(around, StormTracker(stormy_before=False, now=0.0), last_start=-inf)
+            evaluator = GuardEvaluator(around, now=0.0, last_start=-inf)
             # The view was complete at moment 0 of a clock that has advanced since; only in this test it is
             # not stale.
             for cache in (self.view.nodes, self.view.checks, self.view.policies, self.view.orders):
