@@ -107,6 +107,12 @@ def create_remediation(
     return create(resource, body, namespace, manager=FIELD_MANAGER)
 
 
+async def read_remediation(reader: LiveReader, known: RemediationRecord) -> ReadResult[RemediationRecord]:
+    """Read the remediation of this kind, namespace and name live. It may have another UID."""
+    wire = await reader.get(known.resource, known.name, RemediationWire, known.namespace)
+    return project(read_result(wire), lambda found: as_record(known.resource, found))
+
+
 async def check_before_deletion(
     reader: LiveReader, record: RemediationRecord, as_open: Callable[[RemediationRecord], ExistingRemediation]
 ) -> Request | Hold:
@@ -115,9 +121,8 @@ async def check_before_deletion(
     Deletes only a remediation of this target, in exactly the version that was read, and only if it has
     released nothing or is finished.
     """
-    match read_result(await reader.get(record.resource, record.name, RemediationWire, record.namespace)):
-        case Present(wire):
-            fresh = as_record(record.resource, wire)
+    match await read_remediation(reader, record):
+        case Present(fresh):
             existing = as_open(fresh)
             if not existing.ours or (existing.committed and not existing.finished):
                 return Hold(OtherRemediation(existing.holder))

@@ -260,16 +260,13 @@ class Checker:
         for change in changes:
             self._seen.note_remediation(change, now)
             if change.new is None and change.old is not None:
-                self._note_ending(change.old)
+                ended_at, node = print_time(self._runtime.wall()), self.view.nodes.get(change.old.name)
+                self._seen.note_ending(change.old, ended_at, node)
         self._ask_for(*(TargetKey(change.key.rpartition("/")[2]) for change in changes))
         for check in self._every_check():
             self._ask_later(check, REPORT_AT_MOST_EVERY)
         if self.machines is not None:
             self.machines.remediations_changed(changes)
-
-    def _note_ending(self, record: RemediationRecord) -> None:
-        at = print_time(self._runtime.wall())
-        self._seen.note_ending(record, at, self.view.nodes.get(record.name))
 
     def _policies_changed(self, changes: Sequence[Change[RemediationPolicy]]) -> None:
         if any(not change.old or not change.new or change.old.spec != change.new.spec for change in changes):

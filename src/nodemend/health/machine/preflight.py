@@ -265,11 +265,9 @@ class MachinePreflight:
 
         Leases identify a node by name, so only nodes of the local cluster are checked.
         """
-        return (
-            await self._creation_context.external_leases.hold_on(machine.node)
-            if self._is_ours(machine)
-            else None
-        )
+        if not self._is_ours(machine):
+            return None
+        return await self._creation_context.external_leases.hold_on(machine.node)
 
     def _is_ours(self, machine: MachineRecord) -> bool:
         """True if the Machine has a node in the local cluster."""

@@ -540,11 +540,7 @@ def _pause(
     """
     if check.paused and not check.claimed:
         return Pause(reason=f"it has the annotation {PAUSED}"), "Take that off"
-    if machine is None:
-        return None, ""
-    machine_kind = view.machine_index.machine_kinds.get(machine.resource.group)
-    clusters = machine_kind.clusters if machine_kind is not None else None
-    cluster = clusters.get(cluster_of(machine)) if clusters is not None else None
+    cluster = view.machine_index.cluster(cluster_of(machine)) if machine is not None else None
     if cluster is None or not cluster.paused:
         return None, ""
     return Pause(reason=f"its Cluster {cluster.name} is paused"), "Set spec.paused of that Cluster to false"

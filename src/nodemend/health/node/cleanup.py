@@ -14,7 +14,7 @@ from nodemend.api import well_known
 from nodemend.api.node_health_check import HowEnded, NodeHealthCheck
 from nodemend.api.resources import NODE_HEALTH_CHECK
 from nodemend.guard.state import RECHECK_INTERVAL
-from nodemend.health.creation import Writer, delete_remediation
+from nodemend.health.creation import Writer, delete_remediation, read_remediation
 from nodemend.health.node import preflight, targets
 from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.health.node.preflight import ApprovedOrder, OrderEvaluation, Orders
@@ -25,7 +25,7 @@ from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
 from nodemend.kube.request import Request
 from nodemend.records.live_reads import LiveReader, read_result, value_of
 from nodemend.records.node import NodeRecord
-from nodemend.records.remediation import RemediationRecord, RemediationWire, as_record
+from nodemend.records.remediation import RemediationRecord
 from nodemend.rules.request import GOOD_FOR, DeleteRemediation, OrderExpired, OrderInvalid, decide_orphan
 from nodemend.safety.facts import Absent, Present, Unreadable
 from nodemend.safety.holds import Hold
@@ -133,11 +133,9 @@ class Orphans:
             self.view.checks.get(asked_by)
         ):
             return None
-        outcome = await self.reader.get(orphan.resource, orphan.name, RemediationWire, orphan.namespace)
-        match read_result(outcome):
-            case Present(wire) if wire.metadata.uid == orphan.uid:
-                fresh = as_record(orphan.resource, wire)
-                return delete_remediation(fresh) if _may_go(fresh) else None
+        match await read_remediation(self.reader, orphan):
+            case Present(fresh) if fresh.uid == orphan.uid and _may_go(fresh):
+                return delete_remediation(fresh)
             case _:
                 return None
 

@@ -23,6 +23,7 @@ from nodemend.health.creation import (
     check_before_deletion,
     create_remediation,
     delete_remediation,
+    read_remediation,
 )
 from nodemend.health.node import targets
 from nodemend.health.node.targets import (
@@ -36,7 +37,7 @@ from nodemend.kube.outcome import Ok
 from nodemend.kube.request import Precondition, Request, apply, delete
 from nodemend.kube.tasks import ConcurrentReads
 from nodemend.records.live_reads import LiveReader, excluded_by, read_result
-from nodemend.records.remediation import RemediationRecord, RemediationWire, as_record
+from nodemend.records.remediation import RemediationRecord
 from nodemend.rules.node import NodeHealth
 from nodemend.rules.request import (
     GOOD_FOR,
@@ -348,10 +349,9 @@ class NodePreflight:
 
     async def before_end(self, record: RemediationRecord) -> Request | Hold:
         """Return the delete request of a recovery: the same object by UID, in its current version."""
-        outcome = await self.reader.get(record.resource, record.name, RemediationWire, record.namespace)
-        match read_result(outcome):
-            case Present(wire) if wire.metadata.uid == record.uid:
-                return delete_remediation(as_record(record.resource, wire))
+        match await read_remediation(self.reader, record):
+            case Present(fresh) if fresh.uid == record.uid:
+                return delete_remediation(fresh)
             case Present() | Absent():
                 return Hold(CannotRead("the recovery", "it is gone already"))
             case Unreadable(why):
