@@ -132,7 +132,6 @@ class MachineIndex:
                 yield key, check
 
     def serves(self, key: MachineCheckKey) -> bool:
-        """True if Nodemend serves this check."""
         check_kind, check = self.check_kinds.get(key.group), self.check(key)
         return check_kind is not None and check is not None and (check.claimed or not check_kind.only_claimed)
 

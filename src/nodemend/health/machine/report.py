@@ -155,7 +155,6 @@ def _key_of(one: MachineRemediation) -> _Key:
 
 MOST_TARGETS: Final = 10_000
 ALLOWED: Final = condition_types.REMEDIATION_ALLOWED
-STALLED: Final = condition_types.STALLED
 _NEVER: Final = "With this limit one unhealthy machine is already too many: nothing is ever remediated."
 
 
@@ -181,7 +180,7 @@ def status_of(  # noqa: PLR0913 - the inputs of one status
             held.reason if held else condition_reasons.REMEDIATION_ALLOWED,
             str(held.explain()) if held else "",
         ),
-        STALLED: _stalled(check, len(counts), reading, left),
+        condition_types.STALLED: _stalled(check, len(counts), reading, left),
         state.CONDITION: _overlapping(len(counts), left),
     }
     status = {

@@ -218,7 +218,6 @@ def verify_unhealthy(target: NodeTarget, fresh: ReadResult[Node], *, ordered: bo
 
 
 def verify_healthy(target: NodeTarget, fresh: ReadResult[Node]) -> Hold | None:
-    """Return a hold unless the node is still healthy."""
     match fresh:
         case Present(node) if by := excluded_by(node.metadata.labels, node.metadata.annotations):
             return Hold(Excluded(by))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -212,11 +212,6 @@ def policy_status(
     )
 
 
-def as_fields(status: NodeHealthCheckStatus | RemediationPolicyStatus) -> dict[str, Any]:
-    fields: dict[str, Any] = msgspec.to_builtins(status)
-    return fields
-
-
 def _fact(type_: str, holds: bool, reason: str, otherwise: str, message: str = "") -> _Fact:
     return type_, holds, reason if holds else otherwise, message
 
@@ -359,7 +354,7 @@ class NodeReporter:
             now=print_time(moment.wall),
         )
         if status != check.status:
-            outcome = await self.writer.write(preflight.report_status(check, as_fields(status)))
+            outcome = await self.writer.write(preflight.report_status(check, msgspec.to_builtins(status)))
             if outcome != Done():
                 return outcome
         self.recorder.recovering(check, status.recoveries)
@@ -389,7 +384,8 @@ class NodeReporter:
         status = policy_status(policy, health_counts, storm_state, problem, moment.wall)
         # The machine history belongs to the machine controller's field manager.
         if status != policy.status.but(machine_history=()):
-            outcome = await self.writer.write(preflight.report_policy(policy, as_fields(status)))
+            write = preflight.report_policy(policy, msgspec.to_builtins(status))
+            outcome = await self.writer.write(write)
             if outcome != Done():
                 return outcome
         waits = bool(storm_state) or policy.spec.pause is not None
