@@ -1,4 +1,4 @@
-"""Status conditions of remediations that release workloads: progress, and evidence that proved wrong.
+"""What all kinds of remediations that release workloads share: facts, steps, and the status after a step.
 
 Evidence may prove wrong, or become invalid, after the release had begun: the workloads may run twice. One
 condition reports that for every kind of remediation. Once True it stays True, whether or not the node
@@ -13,15 +13,72 @@ from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self, TypeVar
 from nodemend.api import condition_reasons, condition_types
 from nodemend.api.evidence import Evidence
 from nodemend.api.meta import Condition, ConditionStatus, find_true, merged
+from nodemend.safety.facts import LeaseFacts, NodeFacts, PolicyFacts, ReadResult
 from nodemend.safety.holds import Contradicts, Explanation, Hold, HoldReason
 from nodemend.safety.lifecycle import (
+    AddFinalizer,
+    ClearRevocation,
     Close,
+    DropFinalizer,
+    DropLock,
     ForgetEvidence,
     ForgetTaint,
+    LockHolder,
     MarkReleased,
+    NothingLeft,
+    RecordEpoch,
+    RecordEvidence,
+    Release,
     ReleaseStatus,
+    RemainingWorkloads,
+    RemoveTaint,
     ReportRemaining,
+    RevokeRelease,
+    TakeLock,
 )
+from nodemend.safety.switch_guard import RemediatorGuardFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseFacts:
+    """The facts that every kind decides on, beside the remediation itself, from live reads."""
+
+    epoch: int
+    remembers_from: int
+    node: ReadResult[NodeFacts]
+    revocation: str
+    lease: ReadResult[LeaseFacts]
+    lock: ReadResult[LockHolder]
+    policy: ReadResult[PolicyFacts]
+    switch: ReadResult[RemediatorGuardFacts]
+    """Read only while the remediation may start."""
+    left: ReadResult[RemainingWorkloads]
+
+
+SharedStatusStep = (
+    RecordEpoch
+    | RecordEvidence
+    | ReportRemaining
+    | MarkReleased
+    | ForgetTaint
+    | ForgetEvidence
+    | Close
+    | Hold
+)
+"""Steps of every kind that write its status."""
+
+SharedStep = (
+    AddFinalizer
+    | TakeLock
+    | Release
+    | RemoveTaint
+    | RevokeRelease
+    | ClearRevocation
+    | DropLock
+    | DropFinalizer
+    | NothingLeft
+)
+"""The other steps of every kind."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,9 @@ from nodemend.api.meta import ConditionStatus
 from nodemend.remediation.status import (
     BootUnknown,
     ConditionClaim,
+    ReleaseFacts,
+    SharedStatusStep,
+    SharedStep,
     WaitingForNewBoot,
     after_eviction,
     closed,
@@ -29,7 +32,7 @@ from nodemend.remediation.status import (
     without_evidence,
 )
 from nodemend.safety.confirmation import Confirmed, evaluate_confirmation, is_disproved
-from nodemend.safety.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, ReadResult, Unreadable
+from nodemend.safety.facts import Absent, LeaseFacts, NodeFacts, Present, Unreadable
 from nodemend.safety.guard import in_flight_guard
 from nodemend.safety.holds import (
     MAY_RUN_TWICE,
@@ -43,25 +46,19 @@ from nodemend.safety.holds import (
 )
 from nodemend.safety.lifecycle import (
     OUR_TAINT,
-    AddFinalizer,
     ClearRevocation,
     Close,
     DropFinalizer,
-    DropLock,
     ForgetEvidence,
     ForgetTaint,
-    LockHolder,
     MarkReleased,
     NothingLeft,
     RecordEpoch,
     RecordEvidence,
     RecordTarget,
     Release,
-    RemainingWorkloads,
     RemoveTaint,
     ReportRemaining,
-    RevokeRelease,
-    TakeLock,
     after_new_boot,
     await_eviction,
     begin,
@@ -74,7 +71,7 @@ from nodemend.safety.lifecycle import (
     was_contradicted,
 )
 from nodemend.safety.release import ReleaseTicket, open_gate
-from nodemend.safety.switch_guard import RemediatorGuardFacts, may_release
+from nodemend.safety.switch_guard import may_release
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,46 +98,17 @@ class ReportSilence:
     renew_time: str
 
 
-Step = (
-    AddFinalizer
-    | RecordEpoch
-    | RecordTarget
-    | TakeLock
-    | ReportSilence
-    | RecordEvidence
-    | Release
-    | ReportRemaining
-    | MarkReleased
-    | RemoveTaint
-    | ForgetTaint
-    | RevokeRelease
-    | ForgetEvidence
-    | ClearRevocation
-    | Close
-    | DropLock
-    | DropFinalizer
-    | NothingLeft
-    | Hold
-)
+StatusStep = SharedStatusStep | RecordTarget | ReportSilence
+Step = StatusStep | SharedStep
 
 
-@dataclass(frozen=True, slots=True)
-class ManualFacts:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManualFacts(ReleaseFacts):
     """All from live reads, except the two durations, which are measured."""
 
     remediation: ManualRemediation
-    epoch: int
-    remembers_from: int
     remembers_for: float
     """Seconds for which the leader's process has watched."""
-    node: ReadResult[NodeFacts]
-    revocation: str
-    lease: ReadResult[LeaseFacts]
-    lock: ReadResult[LockHolder]
-    policy: ReadResult[PolicyFacts]
-    switch: ReadResult[RemediatorGuardFacts]
-    """Read only if a confirmation may be recorded."""
-    left: ReadResult[RemainingWorkloads]
     confirmation_age: float | None
 
 
@@ -278,20 +246,6 @@ def _evidence(confirmed: Confirmed) -> Evidence:
         reason=confirmation.reason,
         last_renew_time=confirmation.last_renew_time,
     )
-
-
-StatusStep = (
-    RecordEpoch
-    | RecordTarget
-    | ReportSilence
-    | RecordEvidence
-    | ReportRemaining
-    | MarkReleased
-    | ForgetTaint
-    | ForgetEvidence
-    | Close
-    | Hold
-)
 
 
 def after(

@@ -30,17 +30,8 @@ from nodemend.remediation.metal3.holds import (
     WaitingForPowerOn,
 )
 from nodemend.remediation.metal3.power_table import Move, PowerState, move_for
-from nodemend.remediation.status import WaitingForNewBoot
-from nodemend.safety.facts import (
-    Absent,
-    LeaseFacts,
-    NodeFacts,
-    PolicyFacts,
-    Present,
-    ReadResult,
-    Taint,
-    Unreadable,
-)
+from nodemend.remediation.status import ReleaseFacts, SharedStatusStep, SharedStep, WaitingForNewBoot
+from nodemend.safety.facts import Absent, NodeFacts, Present, ReadResult, Taint, Unreadable
 from nodemend.safety.holds import CannotRead, Hold, HoldReason, NoKubeletLease
 from nodemend.safety.host_power import (
     ActiveAfterPowerOff,
@@ -56,29 +47,14 @@ from nodemend.safety.host_power import (
 from nodemend.safety.identity import Identity
 from nodemend.safety.lifecycle import (
     OUR_TAINT,
-    AddFinalizer,
     ClearRevocation,
     Close,
-    DropFinalizer,
-    DropLock,
-    ForgetEvidence,
     ForgetTaint,
-    LockHolder,
-    MarkReleased,
-    NothingLeft,
-    RecordEpoch,
-    RecordEvidence,
-    Release,
-    RemainingWorkloads,
     RemoveTaint,
-    ReportRemaining,
-    RevokeRelease,
-    TakeLock,
     has_revocation,
 )
 from nodemend.safety.power_off import SeenOff, WatchedHost, evaluate_power_off
 from nodemend.safety.release import ReleaseTicket
-from nodemend.safety.switch_guard import RemediatorGuardFacts
 
 MOST_BYTES: Final = 64 * 1024
 MOST_KEYS: Final = 512
@@ -144,22 +120,12 @@ class OwnerMachineFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PowerFacts:
+class PowerFacts(ReleaseFacts):
     """All from live reads, except the two durations, which are measured on this process's own clock."""
 
     remediation: Metal3Remediation
-    epoch: int
-    remembers_from: int
-    node: ReadResult[NodeFacts]
-    revocation: str = ""
     belongings: NodeBackup | None = None
     """Metadata that others have written on the Node; None if no Node exists."""
-    lease: ReadResult[LeaseFacts]
-    lock: ReadResult[LockHolder]
-    policy: ReadResult[PolicyFacts]
-    switch: ReadResult[RemediatorGuardFacts]
-    """Read only while a power-off request may have to be placed."""
-    left: ReadResult[RemainingWorkloads]
     host: ReadResult[HostFacts]
     host_missing: str = ""
     """The reason why no host was found; empty if one was."""
@@ -392,41 +358,20 @@ class AskOwner:
     step: ClassVar[str] = "AskOwner"
 
 
-Step = (
-    AddFinalizer
-    | RecordEpoch
+StatusStep = (
+    SharedStatusStep
     | RecordHostTarget
-    | TakeLock
     | PreparePowerOff
-    | RequestPowerOff
     | RecordOff
-    | RecordEvidence
-    | Release
     | BackUp
-    | DeleteNode
-    | Restore
     | ForgetBackup
-    | ReportRemaining
-    | MarkReleased
-    | RemoveTaint
-    | ForgetTaint
-    | RevokeRelease
-    | ForgetEvidence
-    | ClearRevocation
-    | ClearPowerOff
-    | RevokePowerOff
-    | ClearRevokedPowerOff
     | FailAttempt
     | StartNextAttempt
     | ReplaceMachine
-    | MarkHost
-    | AskOwner
-    | Close
-    | DropLock
-    | DropFinalizer
-    | NothingLeft
-    | Hold
 )
+HostStep = RequestPowerOff | ClearPowerOff | RevokePowerOff | ClearRevokedPowerOff | MarkHost
+"""Written to the annotations of the host."""
+Step = StatusStep | HostStep | SharedStep | DeleteNode | Restore | AskOwner
 
 
 FIRST_PAUSE: Final = 30.0

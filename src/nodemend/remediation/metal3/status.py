@@ -13,6 +13,7 @@ from nodemend.remediation.metal3.model import (
     RecordOff,
     ReplaceMachine,
     StartNextAttempt,
+    StatusStep,
 )
 from nodemend.remediation.status import (
     ConditionClaim,
@@ -36,25 +37,6 @@ from nodemend.safety.lifecycle import (
     RecordEpoch,
     RecordEvidence,
     ReportRemaining,
-)
-
-StatusStep = (
-    RecordEpoch
-    | RecordHostTarget
-    | PreparePowerOff
-    | RecordOff
-    | RecordEvidence
-    | BackUp
-    | ForgetBackup
-    | ReportRemaining
-    | MarkReleased
-    | ForgetTaint
-    | ForgetEvidence
-    | FailAttempt
-    | StartNextAttempt
-    | ReplaceMachine
-    | Close
-    | Hold
 )
 
 OVER: Final = (Metal3RemediationPhase.SUCCEEDED, Metal3RemediationPhase.FAILED)

@@ -36,31 +36,29 @@ from nodemend.remediation.self_fencing.holds import (
     NoUsableWatchdog,
     ProofContradicted,
 )
-from nodemend.remediation.status import BootUnknown, WaitingForNewBoot
-from nodemend.safety.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, ReadResult, Unreadable
+from nodemend.remediation.status import (
+    BootUnknown,
+    ReleaseFacts,
+    SharedStatusStep,
+    SharedStep,
+    WaitingForNewBoot,
+)
+from nodemend.safety.facts import Absent, LeaseFacts, NodeFacts, Present, ReadResult, Unreadable
 from nodemend.safety.guard import in_flight_guard
 from nodemend.safety.holds import CannotRead, Hold, KubeletActive, NodeReady, NoKubeletLease
 from nodemend.safety.lifecycle import (
     OUR_TAINT,
-    AddFinalizer,
     ClearRevocation,
     Close,
     DropFinalizer,
-    DropLock,
     ForgetEvidence,
     ForgetTaint,
-    LockHolder,
     MarkReleased,
     NothingLeft,
-    RecordEpoch,
     RecordEvidence,
     RecordTarget,
     Release,
-    RemainingWorkloads,
     RemoveTaint,
-    ReportRemaining,
-    RevokeRelease,
-    TakeLock,
     after_new_boot,
     await_eviction,
     begin,
@@ -74,7 +72,7 @@ from nodemend.safety.lifecycle import (
     was_contradicted,
 )
 from nodemend.safety.release import ReleaseTicket, open_gate
-from nodemend.safety.switch_guard import RemediatorGuardFacts, may_begin, may_go_on
+from nodemend.safety.switch_guard import may_begin, may_go_on
 from nodemend.safety.time_proof import (
     DEFAULT_ASSUMPTIONS,
     AgentFacts,
@@ -94,7 +92,7 @@ from nodemend.safety.time_proof import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelfFacts:
+class SelfFacts(ReleaseFacts):
     """All from live reads, the agents' Leases after the Node: the node's own first, then its peers'.
 
     `now` is a time after those reads. All progress in the status was counted at least `passed` before the
@@ -102,16 +100,6 @@ class SelfFacts:
     """
 
     remediation: SelfRemediation
-    epoch: int
-    remembers_from: int
-    node: ReadResult[NodeFacts]
-    revocation: str
-    lease: ReadResult[LeaseFacts]
-    lock: ReadResult[LockHolder]
-    policy: ReadResult[PolicyFacts]
-    switch: ReadResult[RemediatorGuardFacts]
-    """Read only while a marker may have to be placed."""
-    left: ReadResult[RemainingWorkloads]
     agent: ReadResult[AgentFacts]
     observations: Mapping[str, PeerObservation]
     passed: float
@@ -199,39 +187,8 @@ class RemoveMarker:
     agent: AgentFacts
 
 
-StatusStep = (
-    RecordEpoch
-    | RecordTarget
-    | StartFencing
-    | RecordMarker
-    | RecordProgress
-    | RecordProof
-    | RecordEvidence
-    | ReportRemaining
-    | MarkReleased
-    | ForgetTaint
-    | ForgetEvidence
-    | Close
-    | Hold
-)
-"""Written to the remediation's own status."""
-
-MarkerStep = PlaceMarker | RemoveMarker
-"""Written to the Lease of the node's agent."""
-
-Step = (
-    StatusStep
-    | MarkerStep
-    | AddFinalizer
-    | TakeLock
-    | DropLock
-    | Release
-    | RemoveTaint
-    | RevokeRelease
-    | ClearRevocation
-    | DropFinalizer
-    | NothingLeft
-)
+StatusStep = SharedStatusStep | RecordTarget | StartFencing | RecordMarker | RecordProgress | RecordProof
+Step = StatusStep | SharedStep | PlaceMarker | RemoveMarker
 
 
 NOTED_EVERY: Final = 10.0

@@ -32,9 +32,10 @@ from nodemend.remediation.metal3.model import (
     RequestPowerOff,
     Restore,
     RevokePowerOff,
+    StatusStep,
     Step,
 )
-from nodemend.remediation.metal3.status import StatusStep, after, tells
+from nodemend.remediation.metal3.status import after, tells
 from nodemend.safety.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, Unreadable
 from nodemend.safety.holds import Hold
 from nodemend.safety.host_power import HostFacts

@@ -96,6 +96,7 @@ def facts(
         epoch=7,
         remembers_from=0,
         node=Present(SILENT_NODE),
+        revocation="",
         lease=Present(SILENT_LEASE),
         lock=Present(LockHolder(ours=True, holder="Metal3Remediation metal3/n1")),
         policy=Present(ACTING),

@@ -9,10 +9,11 @@ import pytest
 from nodemend.api.meta import ObjectMeta
 from nodemend.api.upstream_types import BareMetalHost
 from nodemend.kube.request import Method
-from nodemend.remediation.metal3.controller import HostStep, write_host
+from nodemend.remediation.metal3.controller import write_host
 from nodemend.remediation.metal3.model import (
     ClearPowerOff,
     ClearRevokedPowerOff,
+    HostStep,
     MarkHost,
     RequestPowerOff,
     RevokePowerOff,

@@ -9,8 +9,8 @@ import pytest
 from nodemend.api.metal3_remediation import Metal3RemediationStatus
 from nodemend.api.resources import METAL3_REMEDIATION
 from nodemend.remediation.metal3.decide import decide
-from nodemend.remediation.metal3.model import PowerFacts, Step
-from nodemend.remediation.metal3.status import StatusStep, after
+from nodemend.remediation.metal3.model import PowerFacts, StatusStep, Step
+from nodemend.remediation.metal3.status import after
 from simulation.api_server.admission import Attempt, Operation, User, allow_everything
 from simulation.api_server.remediation_rules import power_cycle_rules
 from tests.unit.remediation.metal3.test_power_cycle_attempts import BRINGING_BACK, PAUSING

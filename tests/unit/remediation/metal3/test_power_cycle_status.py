@@ -14,8 +14,9 @@ from nodemend.remediation.metal3.model import (
     RecordHostTarget,
     ReplaceMachine,
     StartNextAttempt,
+    StatusStep,
 )
-from nodemend.remediation.metal3.status import StatusStep, after, tells
+from nodemend.remediation.metal3.status import after, tells
 from nodemend.safety import holds, host_power
 from nodemend.safety.holds import Hold
 from nodemend.safety.lifecycle import (
