@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 from nodemend.api.evidence import Evidence
 from nodemend.api.meta import Condition, ObjectMeta, Wire, print_time
 from nodemend.api.resources import NODE, Resource
-from nodemend.api.upstream_types import Lease, Node, reference_to
+from nodemend.api.upstream_types import reference_to
 from nodemend.guard.state import A_MOMENT
 from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
@@ -47,7 +47,6 @@ from nodemend.telemetry.metrics import HeldRemediation, Metrics
 from nodemend.telemetry.printable import printable
 
 R = TypeVar("R", bound="ReconciledRemediation")
-F = TypeVar("F")
 G = TypeVar("G")
 S = TypeVar("S", bound="NamedStep")
 R_contra = TypeVar("R_contra", contravariant=True)
@@ -89,15 +88,6 @@ class StepRecorder(Protocol[R_contra, S_contra]):
     def took(self, remediation: R_contra, step: S_contra) -> None: ...
 
     def held(self, remediation: R_contra, hold: Hold) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Inputs(Generic[F]):
-    """The facts, and the objects whose versions the writes will name."""
-
-    facts: F
-    node: Node | None
-    lock: Lease | None
 
 
 @dataclass(slots=True)

@@ -4,7 +4,8 @@ The lock is a Lease named after the Node's UID, held by the node's active remedi
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, assert_never
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar, assert_never
 
 import msgspec
 
@@ -23,9 +24,10 @@ from nodemend.kube.client import ApiClient, list_all
 from nodemend.kube.outcome import Acknowledged, Ok
 from nodemend.kube.request import Precondition, Request, Selection, as_confirmed, create, delete, merge_patch
 from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, read_result
+from nodemend.remediation.status import SharedStep
 from nodemend.safety import lifecycle as steps
 from nodemend.safety.facts import Absent, Present, ReadResult, Taint
-from nodemend.safety.lifecycle import OUR_TAINT, LockHolder
+from nodemend.safety.lifecycle import OUR_TAINT, LifeFacts, LockHolder
 
 LOCK_PREFIX: Final = "node-"
 
@@ -120,8 +122,39 @@ class LockSweep:
 FIELD_MANAGER: Final = "nodemend-remediator"
 
 MetaStep = steps.AddFinalizer | steps.DropFinalizer
-LockStep = steps.TakeLock | steps.DropLock
 NodeStep = steps.Release | steps.RemoveTaint | steps.RevokeRelease | steps.ClearRevocation
+
+F_co = TypeVar("F_co", bound=LifeFacts, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs(Generic[F_co]):
+    """The facts, and the objects whose versions the writes will name."""
+
+    facts: F_co
+    node: Node | None
+    lock: Lease | None
+
+
+def write_shared(
+    resource: Resource, inputs: Inputs[LifeFacts], step: SharedStep, lock_of: str, system_namespace: str
+) -> Request | None:
+    """Return the write of a step that every kind has; None for one without a write.
+
+    `lock_of` is the UID that the lock is named after.
+    """
+    metadata = inputs.facts.remediation.metadata
+    match step:
+        case steps.AddFinalizer() | steps.DropFinalizer():
+            return write_finalizer(resource, metadata, step)
+        case steps.TakeLock():
+            return take_lock(resource, metadata, lock_of, inputs.lock, system_namespace)
+        case steps.DropLock():
+            return drop_lock(inputs.lock)
+        case steps.NothingLeft():
+            return None
+        case _:
+            return write_node(inputs.node, step)
 
 
 def write_status(resource: Resource, metadata: ObjectMeta, old: Wire, new: Wire) -> Request:

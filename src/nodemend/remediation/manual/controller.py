@@ -17,15 +17,15 @@ from nodemend.remediation.node_state import NOT_ASKED, remediation_grounds_of, r
 from nodemend.remediation.reconciler import (
     Driver,
     EventText,
-    Inputs,
     RemediationController,
     RemediationRecorder,
     RemediationSubject,
     StepRecorder,
     tell_release,
 )
+from nodemend.remediation.status import SharedStep
 from nodemend.remediation.switch_guard import GuardRequest
-from nodemend.remediation.writes import held_by, is_ours, read_lock
+from nodemend.remediation.writes import Inputs, held_by, is_ours, read_lock
 from nodemend.safety import lifecycle as steps
 from nodemend.safety.facts import LeaseFacts, PolicyFacts, ReadResult
 from nodemend.safety.holds import Hold
@@ -78,11 +78,7 @@ def _owns_confirmation_alone(fields: bytes) -> bool:
     return owned.keys() == {"f:spec"} and owned["f:spec"].keys() <= {".", "f:confirmation"}
 
 
-@dataclass(frozen=True, slots=True)
-class ManualInputs(Inputs[ManualFacts]):
-    """Of one pass over a ManualRemediation."""
-
-
+ManualInputs = Inputs[ManualFacts]
 ManualRecorder = StepRecorder[ManualRemediation, Step]
 ManualController = RemediationController[ManualRemediation, ManualInputs, Step]
 
@@ -168,20 +164,10 @@ def request_for(inputs: ManualInputs, step: Step, *, namespace: str, now: str) -
     """Return the write that carries out `step`; None for a step without one."""
     facts = inputs.facts
     metadata, status = facts.remediation.metadata, facts.remediation.status
-    match step:
-        case steps.AddFinalizer() | steps.DropFinalizer():
-            return writes.write_finalizer(MANUAL_REMEDIATION, metadata, step)
-        case steps.TakeLock():
-            return writes.take_lock(MANUAL_REMEDIATION, metadata, status.node_uid, inputs.lock, namespace)
-        case steps.DropLock():
-            return writes.drop_lock(inputs.lock)
-        case steps.Release() | steps.RemoveTaint() | steps.RevokeRelease() | steps.ClearRevocation():
-            return writes.write_node(inputs.node, step)
-        case steps.NothingLeft():
-            return None
-        case _:
-            wanted = after(status, step, epoch=facts.epoch, generation=metadata.generation, now=now)
-            return writes.write_status(MANUAL_REMEDIATION, metadata, status, wanted)
+    if isinstance(step, SharedStep):
+        return writes.write_shared(MANUAL_REMEDIATION, inputs, step, status.node_uid, namespace)
+    wanted = after(status, step, epoch=facts.epoch, generation=metadata.generation, now=now)
+    return writes.write_status(MANUAL_REMEDIATION, metadata, status, wanted)
 
 
 class ManualRemediationRecorder(RemediationRecorder[ManualRemediation, Step]):

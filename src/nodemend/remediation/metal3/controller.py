@@ -55,11 +55,11 @@ from nodemend.remediation.node_state import (
     remediation_grounds_of,
     revocation,
 )
-from nodemend.remediation.reconciler import RECHECK_SOON, Driver, Inputs, RemediationController, StepRecorder
+from nodemend.remediation.reconciler import RECHECK_SOON, Driver, RemediationController, StepRecorder
+from nodemend.remediation.status import SharedStep
 from nodemend.remediation.switch_guard import Claims, GuardRequest
-from nodemend.remediation.writes import FIELD_MANAGER, held_by, is_ours, read_lock
+from nodemend.remediation.writes import FIELD_MANAGER, Inputs, held_by, is_ours, read_lock
 from nodemend.safety import host_power
-from nodemend.safety import lifecycle as steps
 from nodemend.safety.facts import Absent, LeaseFacts, PolicyFacts, Present, ReadResult, Taint, Unreadable
 from nodemend.safety.holds import Hold
 from nodemend.safety.host_power import HostFacts
@@ -389,53 +389,29 @@ def _seen_host(host: ReadResult[BareMetalHost] | NoMachine, uid: str) -> ReadRes
     return Absent() if isinstance(host, NoMachine) else project(host, lambda found: host_facts(found, uid))
 
 
-HostStep = (
-    power.RequestPowerOff
-    | power.ClearPowerOff
-    | power.RevokePowerOff
-    | power.ClearRevokedPowerOff
-    | power.MarkHost
-)
-
-
 def request_for(inputs: PowerCycleInputs, step: power.Step, *, namespace: str, now: str) -> Request | None:
     """Return the write that carries out `step`; None for a step without one."""
     facts = inputs.facts
     metadata, status = facts.remediation.metadata, facts.remediation.status
+    if isinstance(step, SharedStep):
+        return writes.write_shared(METAL3_REMEDIATION, inputs, step, lock_uid(facts.remediation), namespace)
+    if isinstance(step, power.HostStep):
+        return write_host(inputs.host, step, metadata.uid)
     match step:
-        case steps.AddFinalizer() | steps.DropFinalizer():
-            return writes.write_finalizer(METAL3_REMEDIATION, metadata, step)
-        case steps.TakeLock():
-            uid = lock_uid(facts.remediation)
-            return writes.take_lock(METAL3_REMEDIATION, metadata, uid, inputs.lock, namespace)
-        case steps.DropLock():
-            return writes.drop_lock(inputs.lock)
-        case steps.Release() | steps.RemoveTaint() | steps.RevokeRelease() | steps.ClearRevocation():
-            return writes.write_node(inputs.node, step)
         case power.DeleteNode(ticket):
             return delete_node(ticket)
         case power.Restore():
             return restore_node(inputs.node, step)
-        case (
-            power.RequestPowerOff()
-            | power.ClearPowerOff()
-            | power.RevokePowerOff()
-            | power.ClearRevokedPowerOff()
-            | power.MarkHost()
-        ):
-            return write_host(inputs.host, step, metadata.uid)
         case power.AskOwner():
             if inputs.behind is None:
                 raise ValueError("AskOwner without a Machine")
             return ask_owner(inputs.behind, now)
-        case steps.NothingLeft():
-            return None
         case _:
             wanted = after(status, step, epoch=facts.epoch, generation=metadata.generation, now=now)
             return writes.write_status(METAL3_REMEDIATION, metadata, status, wanted)
 
 
-def write_host(host: BareMetalHost | None, step: HostStep, uid: str) -> Request:
+def write_host(host: BareMetalHost | None, step: power.HostStep, uid: str) -> Request:
     """Return a write to the host's annotations, bound to the version the step was decided on."""
     if host is None:
         raise ValueError(f"{step.step} without a host")

@@ -37,7 +37,6 @@ from nodemend.remediation.reconciler import (
     RECHECK_SOON,
     Driver,
     EventText,
-    Inputs,
     RemediationController,
     RemediationRecorder,
     StepRecorder,
@@ -55,8 +54,9 @@ from nodemend.remediation.self_fencing.decide import (
     decide,
 )
 from nodemend.remediation.self_fencing.status import after, tells
+from nodemend.remediation.status import SharedStep
 from nodemend.remediation.switch_guard import GuardRequest
-from nodemend.remediation.writes import held_by, is_ours, read_lock
+from nodemend.remediation.writes import Inputs, held_by, is_ours, read_lock
 from nodemend.safety import lifecycle as steps
 from nodemend.safety import time_proof
 from nodemend.safety.facts import Absent, LeaseFacts, PolicyFacts, Present, ReadResult, Unreadable
@@ -354,21 +354,13 @@ def request_for(inputs: SelfFencingInputs, step: Step, *, namespace: str, now: s
     """Return the write that carries out `step`; None for a step without one."""
     facts = inputs.facts
     metadata, status = facts.remediation.metadata, facts.remediation.status
+    if isinstance(step, SharedStep):
+        return writes.write_shared(SELF_REMEDIATION, inputs, step, status.node_uid, namespace)
     match step:
-        case steps.AddFinalizer() | steps.DropFinalizer():
-            return writes.write_finalizer(SELF_REMEDIATION, metadata, step)
-        case steps.TakeLock():
-            return writes.take_lock(SELF_REMEDIATION, metadata, status.node_uid, inputs.lock, namespace)
-        case steps.DropLock():
-            return writes.drop_lock(inputs.lock)
-        case steps.Release() | steps.RemoveTaint() | steps.RevokeRelease() | steps.ClearRevocation():
-            return writes.write_node(inputs.node, step)
         case PlaceMarker(agent, marker):
             return write_marker(status.node_name, Precondition(agent.uid, agent.version), marker)
         case RemoveMarker(agent):
             return write_marker(status.node_name, Precondition(agent.uid, agent.version), None)
-        case steps.NothingLeft():
-            return None
         case _:
             wanted = after(status, step, epoch=facts.epoch, generation=metadata.generation, now=now)
             return writes.write_status(SELF_REMEDIATION, metadata, status, wanted)
