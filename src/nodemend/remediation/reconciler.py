@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from nodemend.api.evidence import Evidence
-from nodemend.api.meta import Condition, ObjectMeta, Wire, print_time
+from nodemend.api.meta import ObjectMeta, Wire, print_time
 from nodemend.api.resources import NODE, Resource
 from nodemend.api.upstream_types import reference_to
 from nodemend.guard.state import A_MOMENT
@@ -22,7 +22,7 @@ from nodemend.kube.ports import Runtime
 from nodemend.kube.request import Request
 from nodemend.records.live_reads import WRITE_WITHIN, LiveReader
 from nodemend.remediation.node_state import NodeReader
-from nodemend.remediation.status import BROKEN_OFF, is_contradiction, says_contradicted
+from nodemend.remediation.status import BROKEN_OFF, WritableStatus, is_contradiction, says_contradicted
 from nodemend.remediation.switch_guard import RemediatorGuard
 from nodemend.safety import guard_holds, holds
 from nodemend.safety.facts import ReadResult
@@ -35,7 +35,6 @@ from nodemend.safety.lifecycle import (
     MarkReleased,
     RecordEpoch,
     Release,
-    ReleaseStatus,
     RemoveTaint,
     ReportRemaining,
 )
@@ -57,18 +56,13 @@ RECHECK_INTERVAL: Final = 10.0
 RECHECK_SOON: Final = 2.0
 
 
-class ReportedStatus(ReleaseStatus, Protocol):
-    @property
-    def conditions(self) -> tuple[Condition, ...]: ...
-
-
 class ReconciledRemediation(Protocol):
     """A remediation of any kind."""
 
     @property
     def metadata(self) -> ObjectMeta: ...
     @property
-    def status(self) -> ReportedStatus: ...
+    def status(self) -> WritableStatus: ...
 
 
 class NamedStep(Protocol):

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self, TypeVar
 
 from nodemend.api import condition_reasons, condition_types
+from nodemend.api.condition_types import EVIDENCE_CONTRADICTED
 from nodemend.api.evidence import Evidence
 from nodemend.api.meta import Condition, ConditionStatus, find_true, merged
 from nodemend.safety.facts import LeaseFacts, NodeFacts, PolicyFacts, ReadResult
@@ -150,9 +151,6 @@ def conditions_of(
         for one in said
     )
     return merged(shown, new)
-
-
-EVIDENCE_CONTRADICTED: Final = condition_types.EVIDENCE_CONTRADICTED
 
 
 BROKEN_OFF: Final = "The release had begun when its evidence no longer held: workloads may run twice."

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from nodemend.api import manual_remediation, metal3_remediation, self_remediation
+from nodemend.api.condition_types import EVIDENCE_CONTRADICTED
 from nodemend.api.meta import Condition, ConditionStatus, find
 from nodemend.remediation.manual import decide
 from nodemend.remediation.manual.decide import ConfirmationContradicted
@@ -14,7 +15,7 @@ from nodemend.remediation.metal3.model import FailAttempt
 from nodemend.remediation.self_fencing import decide as self_remediation_decisions
 from nodemend.remediation.self_fencing import status as self_remediation_status
 from nodemend.remediation.self_fencing.holds import ProofContradicted
-from nodemend.remediation.status import EVIDENCE_CONTRADICTED, WaitingForNewBoot, is_contradiction
+from nodemend.remediation.status import WaitingForNewBoot, is_contradiction
 from nodemend.safety.facts import Present
 from nodemend.safety.holds import Contradicts, Hold, HoldReason
 from nodemend.safety.host_power import HostOn

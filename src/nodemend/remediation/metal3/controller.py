@@ -3,7 +3,6 @@
 A refused AskOwner, DeleteNode or Restore is remembered while a retry would change nothing.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, assert_never
 
@@ -48,6 +47,7 @@ from nodemend.remediation.metal3.model import (
     keep,
 )
 from nodemend.remediation.metal3.status import after, tells
+from nodemend.remediation.metal3.sweep import SweepRecorder
 from nodemend.remediation.node_state import (
     NOT_ASKED,
     is_machine,
@@ -67,7 +67,6 @@ from nodemend.safety.identity import Identity, IdentityFacts, Unproven, claims, 
 from nodemend.safety.lifecycle import RemainingWorkloads
 from nodemend.safety.release import ReleaseTicket
 from nodemend.safety.switch_guard import RemediatorGuardFacts
-from nodemend.telemetry.metrics import HeldFor
 
 
 def node_metadata_of(node: Node) -> NodeBackup:
@@ -143,12 +142,7 @@ _PERMANENT = (Reason.FORBIDDEN, Reason.INVALID)
 PowerController = RemediationController[Metal3Remediation, PowerCycleInputs, Step]
 
 
-class PowerRecorder(StepRecorder[Metal3Remediation, Step], Protocol):
-    """Also reports hosts, and power-off requests without their remediation."""
-
-    def looked(self, hosts: Sequence[BareMetalHost], held: Sequence[HeldFor]) -> None: ...
-
-    def report_orphaned(self, host: BareMetalHost, why_kept: str) -> None: ...
+class PowerRecorder(StepRecorder[Metal3Remediation, Step], SweepRecorder, Protocol): ...
 
 
 @dataclass(slots=True)

@@ -46,12 +46,19 @@ class _OffPeriod(NamedTuple):
     failed: int
 
 
-class PowerMetrics:
-    """Metrics of one process. A phase that started or ended under another leader is not measured."""
+class PowerCycleRecorder(RemediationRecorder[Metal3Remediation, power.Step]):
+    """Also reports hosts, and power-off requests without their remediation.
 
-    def __init__(self, metrics: Metrics, runtime: Runtime) -> None:
-        self._metrics = metrics
-        self._runtime = runtime
+    A phase that started or ended under another leader is not measured.
+    """
+
+    resource = METAL3_REMEDIATION
+    controller = metric_labels.POWER_CYCLE
+
+    def __init__(
+        self, log: Log, metrics: Metrics, record: Callable[[EventRecord], None], runtime: Runtime
+    ) -> None:
+        super().__init__(log, metrics, record, runtime)
         self._since: dict[str, tuple[_OffPeriod, float]] = {}
         """By the UID of the remediation."""
         # Create every counter at 0: rate() misses the first increment of a new series.
@@ -59,7 +66,18 @@ class PowerMetrics:
             for permanent in (metric_labels.NO, metric_labels.YES):
                 metrics.power_cycle_failures.labels(reason.reason, permanent)
 
+    def node_of(self, remediation: Metal3Remediation) -> str:
+        return remediation.status.node_name or remediation.metadata.name
+
     def took(self, remediation: Metal3Remediation, step: power.Step) -> None:
+        self._count(step)
+        self._measure(remediation, step)
+        released = remediation.status.released
+        if isinstance(step, power.FailAttempt) and is_contradiction(step.why, released=released):
+            self.contradicted(self.subject_of(remediation), str(step.why.explain()), first=True)
+        super().took(remediation, step)
+
+    def _count(self, step: power.Step) -> None:
         match step:
             case power.RequestPowerOff():
                 self._metrics.power_switches.labels(metric_labels.OFF).inc()
@@ -70,7 +88,6 @@ class PowerMetrics:
                 self._metrics.power_cycle_failures.labels(*labels).inc()
             case _:
                 pass
-        self._measure(remediation, step)
 
     def _measure(self, remediation: Metal3Remediation, step: power.Step) -> None:
         uid, status = remediation.metadata.uid, remediation.status
@@ -92,46 +109,6 @@ class PowerMetrics:
             failed = left.failed + isinstance(step, power.FailAttempt)
             self._since[uid] = (_OffPeriod(entered, failed), now)
 
-    def looked(self, hosts: Sequence[BareMetalHost], held: Sequence[HeldFor]) -> None:
-        """Record the hosts: all were read; `held` are those with a power-off request now."""
-        unhealthy = [
-            HostName(host.metadata.namespace, host.metadata.name)
-            for host in hosts
-            if any(
-                host.metadata.annotations.get(key) == well_known.MARKED_BY_US
-                for key in well_known.HOST_UNHEALTHY
-            )
-        ]
-        self._metrics.hosts.update(held, unhealthy, wall=self._runtime.wall().timestamp())
-
-    def report_orphaned(self, *, kept: bool) -> None:
-        self._metrics.power_off_requests_left_behind.labels(
-            metric_labels.KEPT if kept else metric_labels.CLEARED
-        ).inc()
-
-
-class PowerCycleRecorder(RemediationRecorder[Metal3Remediation, power.Step]):
-    """Also reports hosts, and power-off requests without their remediation."""
-
-    resource = METAL3_REMEDIATION
-    controller = metric_labels.POWER_CYCLE
-
-    def __init__(
-        self, log: Log, metrics: Metrics, record: Callable[[EventRecord], None], runtime: Runtime
-    ) -> None:
-        super().__init__(log, metrics, record, runtime)
-        self._power_metrics = PowerMetrics(metrics, runtime)
-
-    def node_of(self, remediation: Metal3Remediation) -> str:
-        return remediation.status.node_name or remediation.metadata.name
-
-    def took(self, remediation: Metal3Remediation, step: power.Step) -> None:
-        self._power_metrics.took(remediation, step)
-        released = remediation.status.released
-        if isinstance(step, power.FailAttempt) and is_contradiction(step.why, released=released):
-            self.contradicted(self.subject_of(remediation), str(step.why.explain()), first=True)
-        super().took(remediation, step)
-
     def tell(self, remediation: Metal3Remediation, step: power.Step) -> EventText | None:
         return (
             _tell_deletion(remediation, step)
@@ -147,10 +124,20 @@ class PowerCycleRecorder(RemediationRecorder[Metal3Remediation, power.Step]):
         )
 
     def looked(self, hosts: Sequence[BareMetalHost], held: Sequence[HeldFor]) -> None:
-        self._power_metrics.looked(hosts, held)
+        """Record the hosts: all were read; `held` are those with a power-off request now."""
+        unhealthy = [
+            HostName(host.metadata.namespace, host.metadata.name)
+            for host in hosts
+            if any(
+                host.metadata.annotations.get(key) == well_known.MARKED_BY_US
+                for key in well_known.HOST_UNHEALTHY
+            )
+        ]
+        self._metrics.hosts.update(held, unhealthy, wall=self._runtime.wall().timestamp())
 
     def report_orphaned(self, host: BareMetalHost, why_kept: str) -> None:
-        self._power_metrics.report_orphaned(kept=why_kept != "")
+        result = metric_labels.KEPT if why_kept else metric_labels.CLEARED
+        self._metrics.power_off_requests_left_behind.labels(result).inc()
         metadata = host.metadata
         after = (
             f"Nodemend keeps it: {why_kept}."
