@@ -231,20 +231,19 @@ async def named_node(reader: LiveReader, remediation: ObjectMeta, known: str) ->
     A Machine's Node must match the Machine's identity facts: a Machine of a workload cluster may have a Node
     with the name of a local one.
     """
-    owner = next((one for one in remediation.owner_references if is_machine(one)), None)
+    owner = machine_owner(remediation)
     if known or owner is None:
         name = known or remediation.annotations.get(well_known.NODE_OF_REMEDIATION, remediation.name)
         return await reader.node(name)
-    group, _, version = owner.api_version.partition("/")
-    resource = Resource(group, version, "Machine", "machines")
-    machine = read_result(await reader.get(resource, owner.name, Machine, remediation.namespace))
+    machine = await _read_owner(reader, owner, remediation.namespace)
     if not isinstance(machine, Present):
         return machine
-    if machine.value.metadata.uid != owner.uid or not machine.value.node:
+    if not machine.value.node:
         return Absent()
     node = await reader.node(machine.value.node)
     if not isinstance(node, Present):
         return node
+    group = owner.api_version.partition("/")[0]
     match identify_node(node_identity_facts(node.value, group), machine_identity_facts(machine.value, group)):
         case Matched():
             return node
@@ -254,8 +253,25 @@ async def named_node(reader: LiveReader, remediation: ObjectMeta, known: str) ->
             return Unreadable(f"two sources disagree on {what}: {said} and {actual}")
 
 
-def is_machine(owner: OwnerReference) -> bool:
+def machine_owner(metadata: ObjectMeta) -> OwnerReference | None:
+    return next((one for one in metadata.owner_references if _is_machine(one)), None)
+
+
+def _is_machine(owner: OwnerReference) -> bool:
     return owner.kind == "Machine" and owner.api_version.partition("/")[0] in _PROJECTS
+
+
+def machines(api_version: str) -> Resource:
+    group, _, version = api_version.partition("/")
+    return Resource(group, version, "Machine", "machines")
+
+
+async def _read_owner(reader: LiveReader, owner: OwnerReference, namespace: str) -> ReadResult[Machine]:
+    """Read the Machine; Absent also if another one has taken its name."""
+    found = read_result(await reader.get(machines(owner.api_version), owner.name, Machine, namespace))
+    if isinstance(found, Present) and found.value.metadata.uid != owner.uid:
+        return Absent()
+    return found
 
 
 def node_identity_facts(node: Node, group: str = CLUSTER_API) -> NodeIdentityFacts:
@@ -313,7 +329,7 @@ async def _check_agrees(reader: LiveReader, remediation: ObjectMeta, node: Node)
     )
     if not name or not uid:
         return Absent()
-    owner = next((one for one in remediation.owner_references if is_machine(one)), None)
+    owner = machine_owner(remediation)
     if owner is not None:
         return await _machine_check_agrees(reader, remediation, owner, node)
     check = read_result(await reader.get(NODE_HEALTH_CHECK, name, NodeHealthCheck))
@@ -333,18 +349,15 @@ async def _machine_check_agrees(
     if not _VERSION.fullmatch(version):
         return Absent()
     checks = Resource(group, version, "MachineHealthCheck", "machinehealthchecks")
-    machines = Resource(group, version, "Machine", "machines")
     name, namespace = remediation.labels[well_known.CHECK], remediation.namespace
     check = read_result(await reader.get(checks, name, MachineCheckWire, namespace))
     if not isinstance(check, Present):
         return check
     if check.value.metadata.uid != remediation.annotations[well_known.CHECK_UID]:
         return Absent()
-    machine = read_result(await reader.get(machines, owner.name, Machine, namespace))
+    machine = await _read_owner(reader, owner, namespace)
     if not isinstance(machine, Present):
         return machine
-    if machine.value.metadata.uid != owner.uid:
-        return Absent()
     rules = read_rules(check.value.spec, namespace, check.value.metadata.annotations)
     cluster, labels = machine.value.spec.cluster_name, machine.value.metadata.labels
     selects = rules.selects(cluster, labels, all_without_demand=group != CLUSTER_API)

@@ -112,11 +112,8 @@ class LockSweep:
         listed = await list_all(self._client, LEASE, Lease, of=of, deadline=self._reader.deadline)
         for lease in listed.value.items if isinstance(listed, Ok) else ():
             if lease.metadata.name.startswith(LOCK_PREFIX) and await is_orphaned(self._reader, lease):
-                metadata = lease.metadata
-                only_if = Precondition(metadata.uid, metadata.resource_version)
-                request = delete(LEASE, metadata.name, self._namespace, only_if=only_if)
                 deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
-                await self._client.write(request, Acknowledged, deadline=deadline)
+                await self._client.write(drop_lock(lease), Acknowledged, deadline=deadline)
 
 
 FIELD_MANAGER: Final = "nodemend-remediator"
@@ -157,6 +154,27 @@ def write_shared(
             return write_node(inputs.node, step)
 
 
+def patch_as_read(
+    resource: Resource, metadata: ObjectMeta, change: Mapping[str, Any], subresource: str = ""
+) -> Request:
+    """Return a merge patch of exactly the version in `metadata`."""
+    return merge_patch(
+        resource,
+        metadata.name,
+        metadata.namespace,
+        change=change,
+        only_if=Precondition(metadata.uid, metadata.resource_version),
+        manager=FIELD_MANAGER,
+        subresource=subresource,
+    )
+
+
+def delete_as_read(resource: Resource, metadata: ObjectMeta) -> Request:
+    """Return the deletion of exactly the version in `metadata`."""
+    only_if = Precondition(metadata.uid, metadata.resource_version)
+    return delete(resource, metadata.name, metadata.namespace, only_if=only_if)
+
+
 def write_status(resource: Resource, metadata: ObjectMeta, old: Wire, new: Wire) -> Request:
     """Return a write of the whole status, bound to its version: every phase change is compare-and-swap.
 
@@ -167,37 +185,20 @@ def write_status(resource: Resource, metadata: ObjectMeta, old: Wire, new: Wire)
     before, wanted = msgspec.to_builtins(old), msgspec.to_builtins(new)
     # In a merge patch, null resets a field to its default.
     difference = {**dict.fromkeys(before.keys() - wanted.keys()), **wanted}
-    write = merge_patch(
-        resource,
-        metadata.name,
-        metadata.namespace,
-        change={"status": difference},
-        only_if=Precondition(metadata.uid, metadata.resource_version),
-        manager=FIELD_MANAGER,
-        subresource="status",
-    )
+    write = patch_as_read(resource, metadata, {"status": difference}, "status")
     return as_confirmed(write) if before.get("epoch") != wanted.get("epoch") else write
 
 
 def write_finalizer(resource: Resource, metadata: ObjectMeta, step: MetaStep) -> Request:
     others = [name for name in metadata.finalizers if name != well_known.SAFE_END]
     wanted = [*others, well_known.SAFE_END] if isinstance(step, steps.AddFinalizer) else others
-    return merge_patch(
-        resource,
-        metadata.name,
-        metadata.namespace,
-        change={"metadata": {"finalizers": wanted}},
-        only_if=Precondition(metadata.uid, metadata.resource_version),
-        manager=FIELD_MANAGER,
-    )
+    return patch_as_read(resource, metadata, {"metadata": {"finalizers": wanted}})
 
 
 def drop_lock(lock: Lease | None) -> Request:
     if lock is None:
         raise ValueError("there is no lock to drop")
-    metadata = lock.metadata
-    only_if = Precondition(metadata.uid, metadata.resource_version)
-    return delete(LEASE, metadata.name, metadata.namespace, only_if=only_if)
+    return delete_as_read(LEASE, lock.metadata)
 
 
 def take_lock(resource: Resource, metadata: ObjectMeta, uid: str, lock: Lease | None, place: str) -> Request:

@@ -18,7 +18,7 @@ from nodemend.api.upstream_types import Lease, reference_to
 from nodemend.kube.client import ApiClient, list_all
 from nodemend.kube.events import EventRecord
 from nodemend.kube.outcome import Acknowledged, Ok, ReadFailure, Reason, Refused
-from nodemend.kube.request import Precondition, Request, Selection, create, delete
+from nodemend.kube.request import Request, Selection, create
 from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, UnchangedTimer, read_result
 from nodemend.records.machine import parse_go_duration
 from nodemend.remediation import writes
@@ -45,7 +45,7 @@ def request_for(theirs: Capm3Remediation, step: capm3.Step, now: str) -> Request
             wanted = capm3.with_status(theirs.status, step, now)
             return writes.write_status(CAPM3_REMEDIATION, theirs.metadata, theirs.status, wanted)
         case capm3.DeleteDelegate(delegate):
-            return delete_delegate(delegate)
+            return writes.delete_as_read(METAL3_REMEDIATION, delegate.metadata)
         case NothingLeft() | Hold():
             return None
 
@@ -69,54 +69,7 @@ def create_delegate(theirs: Capm3Remediation, step: capm3.CreateDelegate) -> Req
     return create(METAL3_REMEDIATION, body, metadata.namespace, manager=writes.FIELD_MANAGER)
 
 
-def delete_delegate(delegate: Metal3Remediation) -> Request:
-    metadata = delegate.metadata
-    only_if = Precondition(metadata.uid, metadata.resource_version)
-    return delete(METAL3_REMEDIATION, metadata.name, metadata.namespace, only_if=only_if)
-
-
 _ITS_LEASES = Selection(fields=f"metadata.name={well_known.CAPM3_LEASE}")
-
-
-class Capm3InputReader:
-    """Reads for one leader term. Remembers for how long each of CAPM3's Leases has been unchanged."""
-
-    def __init__(self, reader: LiveReader) -> None:
-        self._reader = reader
-        self._unchanged = UnchangedTimer()
-
-    async def leases(self) -> ReadResult[tuple[ExternalLease, ...]]:
-        """List CAPM3's leader Leases in all namespaces: its namespace is not known."""
-        monotonic = self._reader.runtime.monotonic
-        asked_at = monotonic()
-        listed = await list_all(
-            self._reader.client, LEASE, Lease, of=_ITS_LEASES, deadline=self._reader.deadline
-        )
-        answered_at = monotonic()
-        if not isinstance(listed, Ok):
-            return Unreadable(str(listed))
-        return Present(tuple(self._as_facts(one, asked_at, answered_at) for one in listed.value.items))
-
-    def _as_facts(self, lease: Lease, asked_at: float, answered_at: float) -> ExternalLease:
-        name = f"{lease.metadata.namespace}/{lease.metadata.name}"
-        shown = lease.metadata.uid, lease.spec
-        return ExternalLease(
-            name=name,
-            holder=lease.spec.holder_identity or "",
-            lasts=lease.spec.lease_duration_seconds,
-            unchanged_for=self._unchanged.unchanged_for(
-                name, shown, asked_at=asked_at, answered_at=answered_at
-            ),
-        )
-
-    async def gather(
-        self, theirs: Capm3Remediation, leases: ReadResult[tuple[ExternalLease, ...]]
-    ) -> Capm3Facts:
-        metadata = theirs.metadata
-        ours = await self._reader.get(
-            METAL3_REMEDIATION, metadata.name, Metal3Remediation, metadata.namespace
-        )
-        return Capm3Facts(theirs=theirs, wish=capm3_request_of(theirs), ours=read_result(ours), leases=leases)
 
 
 def capm3_request_of(theirs: Capm3Remediation) -> Capm3Request | None:
@@ -205,7 +158,8 @@ class Capm3Service:
         self._reader = reader
         self._client = client
         self._recorder = recorder
-        self._gatherer = Capm3InputReader(reader)
+        self._unchanged = UnchangedTimer()
+        """For how long each of CAPM3's Leases has been unchanged."""
 
     async def run(self) -> None:
         """Run until cancelled. A failed read or write is retried in the next pass."""
@@ -226,18 +180,19 @@ class Capm3Service:
         if not isinstance(theirs, Ok):
             return False
         wrote = False
-        leases = await self._gatherer.leases() if theirs.value.items else Absent()
+        leases = await self._leases() if theirs.value.items else Absent()
         for one in theirs.value.items:
             wrote |= await self._tend(one, leases)
         uids = {one.metadata.uid for one in theirs.value.items}
         for delegate in ours.value.items if isinstance(ours, Ok) else ():
             stands_for, ending = is_delegate_for(delegate), delegate.metadata.deleting
             if stands_for and stands_for not in uids and not ending:
-                wrote |= await self._write(delete_delegate(delegate))
+                request = writes.delete_as_read(METAL3_REMEDIATION, delegate.metadata)
+                wrote |= await self._write(request)
         return wrote
 
     async def _tend(self, theirs: Capm3Remediation, leases: ReadResult[tuple[ExternalLease, ...]]) -> bool:
-        step = decide(await self._gatherer.gather(theirs, leases))
+        step = decide(await self._gather(theirs, leases))
         if isinstance(step, Hold):
             self._recorder.held(theirs, step)
             return False
@@ -246,6 +201,39 @@ class Capm3Service:
             return False
         self._recorder.took(theirs, step)
         return True
+
+    async def _leases(self) -> ReadResult[tuple[ExternalLease, ...]]:
+        """List CAPM3's leader Leases in all namespaces: its namespace is not known."""
+        monotonic = self._reader.runtime.monotonic
+        asked_at = monotonic()
+        listed = await list_all(
+            self._reader.client, LEASE, Lease, of=_ITS_LEASES, deadline=self._reader.deadline
+        )
+        answered_at = monotonic()
+        if not isinstance(listed, Ok):
+            return Unreadable(str(listed))
+        return Present(tuple(self._as_facts(one, asked_at, answered_at) for one in listed.value.items))
+
+    def _as_facts(self, lease: Lease, asked_at: float, answered_at: float) -> ExternalLease:
+        name = f"{lease.metadata.namespace}/{lease.metadata.name}"
+        shown = lease.metadata.uid, lease.spec
+        return ExternalLease(
+            name=name,
+            holder=lease.spec.holder_identity or "",
+            lasts=lease.spec.lease_duration_seconds,
+            unchanged_for=self._unchanged.unchanged_for(
+                name, shown, asked_at=asked_at, answered_at=answered_at
+            ),
+        )
+
+    async def _gather(
+        self, theirs: Capm3Remediation, leases: ReadResult[tuple[ExternalLease, ...]]
+    ) -> Capm3Facts:
+        metadata = theirs.metadata
+        ours = await self._reader.get(
+            METAL3_REMEDIATION, metadata.name, Metal3Remediation, metadata.namespace
+        )
+        return Capm3Facts(theirs=theirs, wish=capm3_request_of(theirs), ours=read_result(ours), leases=leases)
 
     async def _write(self, request: Request) -> bool:
         deadline = self._reader.runtime.monotonic() + WRITE_WITHIN

@@ -50,7 +50,7 @@ from nodemend.remediation.metal3.status import after, tells
 from nodemend.remediation.metal3.sweep import SweepRecorder
 from nodemend.remediation.node_state import (
     NOT_ASKED,
-    is_machine,
+    machine_owner,
     node_identity_facts,
     remediation_grounds_of,
     revocation,
@@ -303,13 +303,13 @@ class PowerCycleDriver(Driver[Metal3Remediation, PowerCycleInputs, Step]):
     ) -> Identity:
         if host is None:
             return Unproven("there is no host")
-        status, owners = remediation.status, remediation.metadata.owner_references
+        status, owner = remediation.status, machine_owner(remediation.metadata)
         group = behind.resource.group if behind else CLUSTER_API
         identity_facts = IdentityFacts(
             host=host_identity_facts(host),
             node=node_identity_facts(node, group) if node else None,
             machine=behind.identity_facts if behind else None,
-            asked_uid=next((owner.uid for owner in owners if is_machine(owner)), ""),
+            asked_uid=owner.uid if owner else "",
             recorded=bool(status.node_uid) and status.host is not None,
         )
         others = self.claims_of_nodes.others(

@@ -21,12 +21,12 @@ from nodemend.api.upstream_types import BareMetalHost, Machine, Metal3Machine, N
 from nodemend.kube.client import list_all
 from nodemend.kube.events import EventWire
 from nodemend.kube.outcome import Ok
-from nodemend.kube.request import Precondition, Request, Selection, delete, merge_patch
-from nodemend.records.live_reads import LiveReader, read_result
+from nodemend.kube.request import Request, Selection
+from nodemend.records.live_reads import LiveReader, read_result, value_of
 from nodemend.records.machine import CLUSTER_API, OPENSHIFT, OWNER, MachineApiFlavor, flavor_of, replaced
 from nodemend.remediation.metal3.model import OwnerMachineFacts
-from nodemend.remediation.node_state import NOT_ASKED, is_machine, machine_identity_facts
-from nodemend.remediation.writes import FIELD_MANAGER
+from nodemend.remediation.node_state import NOT_ASKED, machine_identity_facts, machine_owner, machines
+from nodemend.remediation.writes import delete_as_read, patch_as_read
 from nodemend.rules.machine import HealthCondition
 from nodemend.safety.facts import Absent, PolicyFacts, Present, ReadResult, Unreadable
 from nodemend.safety.host_power import HostFacts
@@ -124,10 +124,9 @@ class MachineRef:
     def identity_facts(self) -> MachineIdentityFacts:
         found = machine_identity_facts(self.machine, self.resource.group)
         if self.metal3 is not None:
-            owners = self.metal3.metadata.owner_references
-            owner_uid = next((one.uid for one in owners if is_machine(one)), "")
+            owner = machine_owner(self.metal3.metadata)
             provider_ids = (*found.provider_ids, self.metal3.spec.provider_id)
-            found = replace(found, owner_uid=owner_uid, provider_ids=provider_ids)
+            found = replace(found, owner_uid=owner.uid if owner else "", provider_ids=provider_ids)
         return replace(found, consumer=self.consumer, host="/".join(self.host or ()))
 
 
@@ -144,11 +143,10 @@ class Locator:
 
     async def behind_remediation(self, metadata: ObjectMeta) -> ReadResult[MachineRef]:
         """Return the Machine that owns the remediation; Absent if it has none or that Machine is gone."""
-        owner = next((one for one in metadata.owner_references if is_machine(one)), None)
+        owner = machine_owner(metadata)
         if owner is None:
             return Absent()
-        group, _, version = owner.api_version.partition("/")
-        found = await self._machine(_machines(group, version), owner.name, metadata.namespace)
+        found = await self._machine(machines(owner.api_version), owner.name, metadata.namespace)
         if isinstance(found, Present) and found.value.machine.metadata.uid != owner.uid:
             return Absent()
         return found
@@ -158,14 +156,14 @@ class Locator:
         said = node.metadata.annotations
         if address := said.get(well_known.OPENSHIFT_MACHINE_OF_NODE):
             namespace, _, name = address.partition("/")
-            return await self._machine(_machines(OPENSHIFT, "v1beta1"), name, namespace)
+            return await self._machine(machines(f"{OPENSHIFT}/v1beta1"), name, namespace)
         name, namespace = (
             said.get(well_known.MACHINE_OF_NODE, ""),
             said.get(well_known.NAMESPACE_OF_CLUSTER, ""),
         )
         found: ReadResult[MachineRef] = Absent()
         for version in _VERSIONS if name and namespace else ():
-            found = await self._machine(_machines(CLUSTER_API, version), name, namespace)
+            found = await self._machine(machines(f"{CLUSTER_API}/{version}"), name, namespace)
             if not isinstance(found, Absent):
                 break
         return found
@@ -179,13 +177,9 @@ class Locator:
         if named is None or named.kind != "Metal3Machine":
             return Present(MachineRef(resource, machine))
         metal3 = await self._metal3_machine(named.api_version, named.name, namespace)
-        match metal3:
-            case Present(bearer):
-                return Present(MachineRef(resource, machine, bearer))
-            case Unreadable():
-                return metal3
-            case Absent():
-                return Present(MachineRef(resource, machine))
+        if isinstance(metal3, Unreadable):
+            return metal3
+        return Present(MachineRef(resource, machine, value_of(metal3)))
 
     async def _metal3_machine(self, api_version: str, name: str, namespace: str) -> ReadResult[Metal3Machine]:
         version = api_version.partition("/")[2]
@@ -234,10 +228,6 @@ class Locator:
             return Unreadable(str(listed))
         host = next((one for one in listed.value.items if one.metadata.uid == uid), None)
         return Present(host) if host is not None else NoMachine(f"no BareMetalHost has the UID {uid}")
-
-
-def _machines(group: str, version: str) -> Resource:
-    return Resource(group, version, "Machine", "machines")
 
 
 ASKED: Final = HealthCondition(
@@ -290,20 +280,11 @@ def _why_not(
 
 def ask_owner(behind: MachineRef, now: str) -> Request:
     """Set a condition if the owners read it; else delete the Machine, and its owner creates another."""
-    metadata, flavor = behind.machine.metadata, flavor_of(behind.resource)
-    only_if = Precondition(metadata.uid, metadata.resource_version)
+    machine, flavor = behind.machine, flavor_of(behind.resource)
     if not flavor.owners_read_conditions:
-        return delete(behind.resource, metadata.name, metadata.namespace, only_if=only_if)
-    conditions = replaced(behind.machine.status.conditions, {OWNER: ASKED}, flavor, now)
-    return merge_patch(
-        behind.resource,
-        metadata.name,
-        metadata.namespace,
-        change={"status": {"conditions": conditions}},
-        only_if=only_if,
-        manager=FIELD_MANAGER,
-        subresource="status",
-    )
+        return delete_as_read(behind.resource, machine.metadata)
+    conditions = replaced(machine.status.conditions, {OWNER: ASKED}, flavor, now)
+    return patch_as_read(behind.resource, machine.metadata, {"status": {"conditions": conditions}}, "status")
 
 
 POWER_OFF: Final = "PowerOff"

@@ -15,10 +15,9 @@ from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION, NODE, PO
 from nodemend.api.upstream_types import BareMetalHost, NodeSpec
 from nodemend.kube.client import ApiClient, list_all, take_all
 from nodemend.kube.outcome import Acknowledged, Ok
-from nodemend.kube.request import Precondition, merge_patch
 from nodemend.records.live_reads import WRITE_WITHIN, LiveReader
 from nodemend.remediation.metal3.host_lookup import power_off_request
-from nodemend.remediation.writes import FIELD_MANAGER
+from nodemend.remediation.writes import patch_as_read
 from nodemend.safety.identity import HostByName, HostByUid, read_provider_id
 from nodemend.safety.lifecycle import OUR_TAINT
 from nodemend.telemetry.metrics import HeldFor, HostName
@@ -147,15 +146,8 @@ class OrphanedPowerOffGC:
         self._recorder.report_orphaned(host, why_kept)
         if why_kept:
             return False
-        metadata = host.metadata
-        request = merge_patch(
-            BARE_METAL_HOST,
-            metadata.name,
-            metadata.namespace,
-            change={"metadata": {"annotations": {power_off_request(uid): None for uid in left}}},
-            only_if=Precondition(metadata.uid, metadata.resource_version),
-            manager=FIELD_MANAGER,
-        )
+        change = {"metadata": {"annotations": {power_off_request(uid): None for uid in left}}}
+        request = patch_as_read(BARE_METAL_HOST, host.metadata, change)
         deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
         written = await self._client.write(request, Acknowledged, deadline=deadline)
         return isinstance(written, Ok)
