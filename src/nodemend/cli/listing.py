@@ -159,9 +159,9 @@ def may_need_a_person(remediation: AnyRemediation) -> bool:
 
 def _lasting_holds() -> frozenset[str]:
     """Hold reasons of self-fencing that may last until an operator acts."""
-    from nodemend.remediation.self_fencing import holds  # noqa: PLC0415 - `status` rarely needs it
+    from nodemend.remediation.self_fencing import decide  # noqa: PLC0415 - `status` rarely needs it
 
-    lasting = (holds.NoAgent, holds.NoUsableWatchdog, NoTimeProof, holds.ProofContradicted)
+    lasting = (decide.NoAgent, decide.NoUsableWatchdog, NoTimeProof, decide.ProofContradicted)
     return frozenset(kind.reason for kind in lasting)
 
 

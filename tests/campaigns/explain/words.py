@@ -16,7 +16,6 @@ from nodemend.cli.explain.questions import QUESTION_OF
 from nodemend.cli.explain.view import spell_step
 from nodemend.remediation.manual.decide import Step
 from nodemend.remediation.metal3 import holds as metal3_holds
-from nodemend.remediation.self_fencing import holds as fencing_holds
 from nodemend.rules.request import spell_phase
 from nodemend.safety import guard_holds, holds
 from nodemend.safety.host_power import PowerUncertainty
@@ -42,7 +41,7 @@ PHASES: Final = tuple(RecoveryPhase)
 
 def reasons_without_words() -> Iterator[str]:
     """One line for each fault."""
-    modules = (holds, guard_holds, metal3_holds, fencing_holds)
+    modules = (holds, guard_holds, metal3_holds)
     found = {kind for module in modules for kind in _outcomes(module)}
     for kind in sorted(found - {holds.Hold, holds.Explanation}, key=lambda one: one.__name__):
         if kind not in REASONS:

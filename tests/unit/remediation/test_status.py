@@ -14,7 +14,7 @@ from nodemend.remediation.metal3.holds import ActiveAfterRelease, PowerOffContra
 from nodemend.remediation.metal3.model import FailAttempt
 from nodemend.remediation.self_fencing import decide as self_remediation_decisions
 from nodemend.remediation.self_fencing import status as self_remediation_status
-from nodemend.remediation.self_fencing.holds import ProofContradicted
+from nodemend.remediation.self_fencing.decide import ProofContradicted
 from nodemend.remediation.status import WaitingForNewBoot, is_contradiction
 from nodemend.safety.facts import Present
 from nodemend.safety.holds import Contradicts, Hold, HoldReason

@@ -30,7 +30,7 @@ from nodemend.remediation.capm3 import decide
 from nodemend.remediation.manual import decide as manual_decide
 from nodemend.remediation.manual.decide import ManualFacts
 from nodemend.remediation.metal3.holds import HOST_HOLDS
-from nodemend.remediation.self_fencing import holds as fencing_holds
+from nodemend.remediation.self_fencing import decide as self_fencing
 from nodemend.rules import request as remediation_request
 from nodemend.rules.node import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
 from nodemend.rules.request import GOOD_FOR, ExistingRemediation, OrderConsumed, OrderExpired, OrderValid
@@ -88,15 +88,15 @@ QUESTION_OF: Final[dict[type[holds.HoldReason], str]] = {
     decide.NameTaken: "",
     decide.StrategyUnknown: "",
     decide.NotRequested: "",
-    fencing_holds.NoNode: "",
-    fencing_holds.NoAgent: "",
-    fencing_holds.AgentReportInvalid: "",
-    fencing_holds.AgentReportForOther: "",
-    fencing_holds.NoUsableWatchdog: "",
+    self_fencing.NoNode: "",
+    self_fencing.NoAgent: "",
+    self_fencing.AgentReportInvalid: "",
+    self_fencing.AgentReportForOther: "",
+    self_fencing.NoUsableWatchdog: "",
     time_proof.NoTimeProof: "",
-    fencing_holds.AccumulatingProof: "",
-    fencing_holds.BootGateUnreported: "",
-    fencing_holds.ProofContradicted: "",
+    self_fencing.AccumulatingProof: "",
+    self_fencing.BootGateUnreported: "",
+    self_fencing.ProofContradicted: "",
     # Holds about unreadable state, unusable evidence, refused creation or lost leadership belong to no
     # question.
     holds.EvidenceForOther: "",

@@ -42,8 +42,8 @@ from nodemend.remediation.reconciler import (
     StepRecorder,
     tell_release,
 )
-from nodemend.remediation.self_fencing import holds as fencing_holds
 from nodemend.remediation.self_fencing.decide import (
+    AccumulatingProof,
     PlaceMarker,
     RecordProgress,
     RecordProof,
@@ -339,7 +339,7 @@ class SelfFencingDriver(Driver[SelfRemediation, SelfFencingInputs, Step]):
         A peer counts as covered only for seconds after each read, and no watch reports a new boot.
         """
         match hold.reason:
-            case fencing_holds.AccumulatingProof() | time_proof.NoTimeProof():
+            case AccumulatingProof() | time_proof.NoTimeProof():
                 return RECHECK_SOON
             case _:
                 return None

@@ -5,6 +5,8 @@ from typing import Final, assert_never
 from nodemend.api import condition_reasons, condition_types
 from nodemend.api.self_remediation import MarkedLease, SelfRemediationPhase, SelfRemediationStatus
 from nodemend.remediation.self_fencing.decide import (
+    AccumulatingProof,
+    ProofContradicted,
     RecordMarker,
     RecordProgress,
     RecordProof,
@@ -12,7 +14,6 @@ from nodemend.remediation.self_fencing.decide import (
     StatusStep,
     proven_peers,
 )
-from nodemend.remediation.self_fencing.holds import AccumulatingProof, ProofContradicted
 from nodemend.remediation.status import (
     ConditionClaim,
     after_eviction,

@@ -4,7 +4,7 @@ from nodemend.api.meta import ObjectMeta
 from nodemend.api.self_remediation import SelfRemediation, SelfRemediationPhase
 from nodemend.cli.listing import Listing, MachineListing
 from nodemend.cli.status.view import NodeRow, StatusView, render, status_view
-from nodemend.remediation.self_fencing.holds import AccumulatingProof
+from nodemend.remediation.self_fencing.decide import AccumulatingProof
 from nodemend.safety.facts import Absent, Present, Unreadable
 from nodemend.safety.holds import HoldReason
 from nodemend.safety.time_proof import NoTimeProof

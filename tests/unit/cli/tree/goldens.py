@@ -21,7 +21,7 @@ from nodemend.cli.tree.branches import tree_view
 from nodemend.cli.tree.view import TreeView, render
 from nodemend.remediation.metal3.holds import NoMachineReplacement, WaitingForPowerOff
 from nodemend.remediation.metal3.host_lookup import NoMachine
-from nodemend.remediation.self_fencing.holds import AccumulatingProof, NoAgent, ProofContradicted
+from nodemend.remediation.self_fencing.decide import AccumulatingProof, NoAgent, ProofContradicted
 from nodemend.safety.facts import Absent, Unreadable
 from nodemend.safety.holds import HoldReason, WaitingForConfirmation
 from nodemend.safety.time_proof import NoTimeProof, needed_for

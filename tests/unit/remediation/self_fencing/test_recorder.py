@@ -10,14 +10,15 @@ from nodemend.api.self_remediation import SelfRemediationPhase
 from nodemend.kube.events import EventRecord
 from nodemend.remediation.self_fencing.controller import SelfRecorder, SelfRemediationRecorder
 from nodemend.remediation.self_fencing.decide import (
+    AccumulatingProof,
     PlaceMarker,
+    ProofContradicted,
     RecordProgress,
     RecordProof,
     RemoveMarker,
     StartFencing,
     Step,
 )
-from nodemend.remediation.self_fencing.holds import AccumulatingProof, ProofContradicted
 from nodemend.safety import lifecycle as steps
 from nodemend.safety.holds import Hold
 from nodemend.safety.release import ReleaseTicket

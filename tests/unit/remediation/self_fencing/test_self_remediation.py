@@ -12,16 +12,6 @@ from nodemend.api.remediation_policy import Mode
 from nodemend.api.self_remediation import SelfRemediationPhase, SelfRemediationStatus, Weakness
 from nodemend.remediation.self_fencing.decide import (
     NOTED_EVERY,
-    PlaceMarker,
-    RecordMarker,
-    RecordProgress,
-    RecordProof,
-    RemoveMarker,
-    StartFencing,
-    Step,
-    decide,
-)
-from nodemend.remediation.self_fencing.holds import (
     AccumulatingProof,
     AgentReportForOther,
     AgentReportInvalid,
@@ -29,7 +19,15 @@ from nodemend.remediation.self_fencing.holds import (
     NoAgent,
     NoNode,
     NoUsableWatchdog,
+    PlaceMarker,
     ProofContradicted,
+    RecordMarker,
+    RecordProgress,
+    RecordProof,
+    RemoveMarker,
+    StartFencing,
+    Step,
+    decide,
 )
 from nodemend.remediation.status import BootUnknown, WaitingForNewBoot
 from nodemend.safety.facts import Absent, LeaseFacts, Present, Unreadable

@@ -6,13 +6,15 @@ import pytest
 
 from nodemend.api.self_remediation import MarkedLease, SelfRemediationPhase, SelfRemediationStatus
 from nodemend.remediation.self_fencing.decide import (
+    AccumulatingProof,
+    NoAgent,
+    ProofContradicted,
     RecordMarker,
     RecordProgress,
     RecordProof,
     StartFencing,
     StatusStep,
 )
-from nodemend.remediation.self_fencing.holds import AccumulatingProof, NoAgent, ProofContradicted
 from nodemend.remediation.self_fencing.status import after, tells
 from nodemend.safety.holds import Hold
 from nodemend.safety.lifecycle import (
