@@ -327,6 +327,12 @@ class ObjectMeta(Wire):
         return self.deletion_timestamp is not None
 
 
+class PartialObjectMetadata(Wire):
+    """An object of any kind and version, of which only the metadata is read."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
 class Pause(Wire):
     """Stops new actions immediately. A remediation in progress stops at its next safe point."""
 

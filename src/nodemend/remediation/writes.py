@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeVar, assert_never
 import msgspec
 
 from nodemend.api import well_known
-from nodemend.api.meta import ObjectMeta, Wire
+from nodemend.api.meta import ObjectMeta, PartialObjectMetadata, Wire
 from nodemend.api.resources import (
     LEASE,
     MANUAL_REMEDIATION,
@@ -38,10 +38,6 @@ SWEEP_EVERY: Final = 60.0
 _HOLDERS: Final = {
     resource.kind: resource for resource in (MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION)
 }
-
-
-class _Holder(Wire):
-    metadata: ObjectMeta = ObjectMeta()
 
 
 def lock_name(uid: str) -> str:
@@ -85,7 +81,7 @@ async def is_orphaned(reader: LiveReader, lock: Lease) -> bool:
     resource = _HOLDERS.get(kind)
     if resource is None:
         return False
-    found = read_result(await reader.get(resource, name, _Holder, namespace))
+    found = read_result(await reader.get(resource, name, PartialObjectMetadata, namespace))
     holder = lock.spec.holder_identity or ""
     return isinstance(found, Absent) or (isinstance(found, Present) and found.value.metadata.uid != holder)
 

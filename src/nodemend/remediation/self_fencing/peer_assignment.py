@@ -10,11 +10,12 @@ from functools import partial
 from typing import Final, TypeVar
 
 from nodemend.api.agent import UNSUPPORTED, AgentReport, Marker, PeerEntry, PeerProposal
-from nodemend.api.meta import ConditionStatus, ObjectMeta, Wire
+from nodemend.api.meta import PartialObjectMetadata, Wire
 from nodemend.api.resources import ENDPOINT_SLICE, LEASE, SELF_REMEDIATION, Resource
 from nodemend.api.upstream_types import Lease
 from nodemend.api.well_known import AGENT_NAMESPACE, CONTROL_PLANE_ROLES
 from nodemend.guard.evaluator import VIEW_GOOD_FOR
+from nodemend.guard.state import is_ready
 from nodemend.kube.client import ApiClient, take_all
 from nodemend.kube.outcome import Acknowledged, LeaseFound, Ok, Reason, Refused, WriteOutcome
 from nodemend.kube.ports import Runtime
@@ -38,12 +39,6 @@ API_SERVICE: Final = "kubernetes"
 API_NAMESPACE: Final = "default"
 """Every API server publishes its address there, unless it is configured not to."""
 ZONE: Final = "topology.kubernetes.io/zone"
-
-
-class _Named(Wire):
-    """An object of which only the metadata is read."""
-
-    metadata: ObjectMeta = ObjectMeta()
 
 
 class _Endpoint(Wire):
@@ -124,7 +119,7 @@ class AgentRegistry:
 
     async def remediations(self) -> set[str] | None:
         """Return the UIDs of all SelfRemediations."""
-        found = await self._all(SELF_REMEDIATION, _Named, lambda one: one.metadata.uid)
+        found = await self._all(SELF_REMEDIATION, PartialObjectMetadata, lambda one: one.metadata.uid)
         return None if found is None else set(found)
 
     async def _all(
@@ -298,8 +293,7 @@ class AgentSweep:
     def _is_ready(self, name: str) -> bool:
         """Return whether the node is Ready: the agent of one that is not may be down with it."""
         node = self._nodes.get(name)
-        ready = node.condition("Ready") if node is not None else None
-        return ready is not None and ready.status == ConditionStatus.TRUE
+        return node is not None and is_ready(node)
 
     async def _take_off_orphans(self, entries: list[AgentEntry]) -> None:
         """Remove markers whose remediation is gone.
