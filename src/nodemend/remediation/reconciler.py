@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 from nodemend.api.evidence import Evidence
 from nodemend.api.meta import ObjectMeta, PartialObjectMetadata, print_time
 from nodemend.api.resources import NODE, Resource
-from nodemend.api.upstream_types import reference_to
+from nodemend.api.upstream_types import ObjectReference, reference_to
 from nodemend.guard.state import A_MOMENT
 from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
@@ -219,6 +219,12 @@ class EventText:
 
     reason: EventReason
     note: str
+    def about(self, regarding: ObjectReference, related: ObjectReference | None = None) -> EventRecord:
+        reason = self.reason
+        return EventRecord(
+            regarding, reason.type, reason.name, reason.action, printable(self.note), related=related
+        )
+
 
 
 def spell_taint(stays: str) -> str:
@@ -370,13 +376,9 @@ class RemediationRecorder(ABC, Generic[R, S]):
 
 def _event_record(subject: RemediationSubject, reported: EventText) -> EventRecord:
     metadata = subject.metadata
-    return EventRecord(
+    return reported.about(
         regarding=reference_to(NODE, subject.node, uid=subject.node_uid),
         related=reference_to(subject.resource, metadata.name, metadata.namespace, metadata.uid),
-        type=reported.reason.type,
-        reason=reported.reason.name,
-        action=reported.reason.action,
-        note=printable(reported.note),
     )
 
 

@@ -24,6 +24,7 @@ from nodemend.records.machine import parse_go_duration
 from nodemend.remediation import writes
 from nodemend.remediation.capm3 import decide as capm3
 from nodemend.remediation.capm3.decide import Capm3Facts, Capm3Request, Step, decide, is_delegate_for
+from nodemend.remediation.reconciler import EventText
 from nodemend.rules.request import ExternalLease
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 from nodemend.safety.holds import Hold
@@ -31,7 +32,6 @@ from nodemend.safety.lifecycle import AddFinalizer, DropFinalizer, NothingLeft
 from nodemend.telemetry import event_reasons
 from nodemend.telemetry.event_reasons import EventReason
 from nodemend.telemetry.logging import Log
-from nodemend.telemetry.printable import printable
 
 
 def request_for(theirs: Capm3Remediation, step: capm3.Step, now: str) -> Request | None:
@@ -124,15 +124,8 @@ class Capm3RemediationRecorder:
 
     def _tell(self, theirs: Capm3Remediation, reason: EventReason, note: str) -> None:
         metadata = theirs.metadata
-        self._record(
-            EventRecord(
-                regarding=reference_to(CAPM3_REMEDIATION, metadata.name, metadata.namespace, metadata.uid),
-                type=reason.type,
-                reason=reason.name,
-                action=reason.action,
-                note=printable(note),
-            )
-        )
+        regarding = reference_to(CAPM3_REMEDIATION, metadata.name, metadata.namespace, metadata.uid)
+        self._record(EventText(reason, note).about(regarding))
 
 
 POLL_INTERVAL: Final = 5.0

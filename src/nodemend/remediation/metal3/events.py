@@ -19,7 +19,6 @@ from nodemend.safety.holds import CannotRead, HoldReason, KubeletActive
 from nodemend.telemetry import event_reasons, metric_labels
 from nodemend.telemetry.logging import Log
 from nodemend.telemetry.metrics import HeldFor, HostName, Metrics
-from nodemend.telemetry.printable import printable
 
 _MOST: Final = 10_000
 _ENTERED: Final = {
@@ -149,16 +148,8 @@ class PowerCycleRecorder(RemediationRecorder[Metal3Remediation, power.Step]):
             f"that no longer exists. {after}"
         )
         self._log.warning("hold left behind", host=metadata.name, namespace=metadata.namespace, note=said)
-        self._record(
-            EventRecord(
-                regarding=reference_to(BARE_METAL_HOST, metadata.name, metadata.namespace, metadata.uid),
-                related=None,
-                type=event_reasons.POWER_OFF_REQUEST_LEFT_BEHIND.type,
-                reason=event_reasons.POWER_OFF_REQUEST_LEFT_BEHIND.name,
-                action=event_reasons.POWER_OFF_REQUEST_LEFT_BEHIND.action,
-                note=printable(said),
-            )
-        )
+        regarding = reference_to(BARE_METAL_HOST, metadata.name, metadata.namespace, metadata.uid)
+        self._record(EventText(event_reasons.POWER_OFF_REQUEST_LEFT_BEHIND, said).about(regarding))
 
 
 def _tell_power(step: power.Step) -> EventText | None:
