@@ -127,32 +127,6 @@ class ConditionClaim(NamedTuple):
     message: str = ""
 
 
-def names(shown: tuple[Condition, ...], reason: str) -> bool:
-    """Return whether the Processing condition already has this reason.
-
-    A change of numbers in the message is not worth a write.
-    """
-    return any(one.type == condition_types.PROCESSING and one.reason == reason for one in shown)
-
-
-def conditions_of(
-    shown: tuple[Condition, ...], said: Iterable[ConditionClaim], *, generation: int, now: str
-) -> tuple[Condition, ...]:
-    """Return the shown conditions, updated with those in `said`. `now` is only for human readers."""
-    new = (
-        Condition(
-            type=one.type,
-            status=_STATUS[one.holds],
-            reason=one.reason,
-            message=one.message,
-            observed_generation=generation,
-            last_transition_time=now,
-        )
-        for one in said
-    )
-    return merged(shown, new)
-
-
 BROKEN_OFF: Final = "The release had begun when its evidence no longer held: workloads may run twice."
 
 
@@ -185,11 +159,6 @@ def report_contradiction(step: object, *, released: bool) -> tuple[ConditionClai
 
 def says_contradicted(conditions: Iterable[Condition]) -> bool:
     return find_true(conditions, EVIDENCE_CONTRADICTED) is not None
-
-
-def is_unreported(conditions: Iterable[Condition], reason: HoldReason, *, released: bool) -> bool:
-    """Return whether `reason` is a contradiction that the conditions do not report yet."""
-    return is_contradiction(reason, released=released) and not says_contradicted(conditions)
 
 
 P = TypeVar("P", bound="WritableStatus")
@@ -242,19 +211,35 @@ def closed(status: P, step: Close, *, succeeded: StrEnum) -> P:
 def with_conditions(
     before: P, changed: P, step: object, said: Iterable[ConditionClaim], *, generation: int, now: str
 ) -> P:
-    """Return the changed status with the conditions of `before`, updated with `said` and a contradiction."""
-    claims = (*said, *report_contradiction(step, released=before.released))
-    return changed.but(conditions=conditions_of(before.conditions, claims, generation=generation, now=now))
+    """Return the changed status with the conditions of `before`, updated with `said` and a contradiction.
+
+    `now` is only for human readers.
+    """
+    new = (
+        Condition(
+            type=one.type,
+            status=_STATUS[one.holds],
+            reason=one.reason,
+            message=one.message,
+            observed_generation=generation,
+            last_transition_time=now,
+        )
+        for one in (*said, *report_contradiction(step, released=before.released))
+    )
+    return changed.but(conditions=merged(before.conditions, new))
 
 
 def tells_hold(status: WritableStatus, hold: Hold, why: str, *, over: bool) -> bool:
     """Return whether a write would add no information.
 
-    That is so if the status has the kind of hold already, or the remediation is over.
+    That is so if the status has the kind of hold already, or the remediation is over. A change of numbers in
+    the message is not worth a write; a contradiction that is not reported yet is.
     """
-    if is_unreported(status.conditions, hold.reason, released=status.released):
+    contradicts = is_contradiction(hold.reason, released=status.released)
+    if contradicts and not says_contradicted(status.conditions):
         return False
-    return over or names(status.conditions, why)
+    shown = (one for one in status.conditions if one.type == condition_types.PROCESSING)
+    return over or any(one.reason == why for one in shown)
 
 
 def reason_of(step: object) -> str:
