@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum, StrEnum, auto
 from typing import Final, NamedTuple, TypeVar
 
 from nodemend.api import manual_remediation, metal3_remediation, self_remediation, well_known
@@ -85,12 +85,10 @@ class _Stage(Enum):
     """Not started, or finished."""
 
 
-_BY_POWER: Final = {
+_STAGES: Final[dict[StrEnum, _Stage]] = {
     metal3_remediation.Metal3RemediationPhase.POWER_OFF: _Stage.ACTIVE,
     metal3_remediation.Metal3RemediationPhase.RELEASE: _Stage.ACTIVE,
     metal3_remediation.Metal3RemediationPhase.POWER_ON: _Stage.COMING_BACK,
-}
-_BY_ITSELF: Final = {
     self_remediation.SelfRemediationPhase.FENCING: _Stage.ACTIVE,
     self_remediation.SelfRemediationPhase.RELEASING: _Stage.ACTIVE,
     self_remediation.SelfRemediationPhase.RECOVERING: _Stage.COMING_BACK,
@@ -156,12 +154,13 @@ class ConcurrencyTracker:
         hands = self._places()
         if may_begin:
             self._about_to_begin[uid] = node
-        by_hand = await self._hands(MANUAL_REMEDIATION, ManualRemediation, _by_hand)
-        by_power = await self._hands(METAL3_REMEDIATION, Metal3Remediation, _by_power)
-        by_itself: ReadResult[list[_Active]] = Present([])
+        listed = [
+            await self._hands(MANUAL_REMEDIATION, ManualRemediation, _by_hand),
+            await self._hands(METAL3_REMEDIATION, Metal3Remediation, _by_phase),
+        ]
         if self._self_fencing:
-            by_itself = await self._hands(SELF_REMEDIATION, SelfRemediation, _by_itself)
-        for found in (by_hand, by_power, by_itself):
+            listed.append(await self._hands(SELF_REMEDIATION, SelfRemediation, _by_phase))
+        for found in listed:
             if not isinstance(found, Present):
                 return found
             hands += found.value
@@ -203,17 +202,14 @@ def _by_hand(remediation: ManualRemediation) -> _Active:
     return _hand(remediation, remediation.metadata.name, _Stage.ACTIVE if releasing else _Stage.IDLE)
 
 
-def _by_power(remediation: Metal3Remediation) -> _Active:
+def _by_phase(remediation: Metal3Remediation | SelfRemediation) -> _Active:
     status = remediation.status
-    return _hand(remediation, status.node_name, _BY_POWER.get(status.phase, _Stage.IDLE))
+    return _hand(remediation, status.node_name, _STAGES.get(status.phase, _Stage.IDLE))
 
 
-def _by_itself(remediation: SelfRemediation) -> _Active:
-    status = remediation.status
-    return _hand(remediation, status.node_name, _BY_ITSELF.get(status.phase, _Stage.IDLE))
-
-
-def _hand(remediation: K, node: str, stage: _Stage) -> _Active:
+def _hand(
+    remediation: ManualRemediation | Metal3Remediation | SelfRemediation, node: str, stage: _Stage
+) -> _Active:
     """A contradicted remediation stays active until it is over: its workloads may run twice."""
     status = remediation.status
     over = status.phase in _OVER
@@ -386,6 +382,9 @@ class NodeReader:
         self._leases = UnchangedTimer()
 
     async def kubelet_lease(self, node: str) -> ReadResult[LeaseFacts]:
+        """Read the Lease of the node's kubelet; NOT_ASKED if the name is empty."""
+        if not node:
+            return NOT_ASKED
         asked_at = self._reader.runtime.monotonic()
         found = read_result(await self._reader.get(LEASE, node, Lease, well_known.KUBELET_LEASE_NAMESPACE))
         answered_at = self._reader.runtime.monotonic()
@@ -462,14 +461,10 @@ class NodeReader:
             listed = await list_all(self._reader.client, NODE, Node, of=members, deadline=deadline)
             if not isinstance(listed, Ok):
                 return Unreadable(str(listed))
-            ready |= {one.metadata.name: _is_ready(one) for one in listed.value.items}
+            ready |= {one.metadata.name: one.ready is ConditionStatus.TRUE for one in listed.value.items}
         away = others.value.away if isinstance(others, Present) else frozenset()
         there = sum(ready[name] for name in ready.keys() - away - {node.metadata.name})
         return Present(ControlPlane(len(ready), there, busy=""))
-
-
-def _is_ready(node: Node) -> bool:
-    return node_facts(node).ready is ConditionStatus.TRUE
 
 
 def must_leave(pod: Pod, taint: Taint = OUR_TAINT) -> bool:

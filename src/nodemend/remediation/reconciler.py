@@ -120,9 +120,9 @@ class Driver(ABC, Generic[R, G, S]):
         """
         return False
 
-    def again_in(self, _hold: Hold) -> float | None:
-        """Return the seconds after which a hold of this kind is checked again; None for the default."""
-        return None
+    def again_in(self, _hold: Hold) -> float:
+        """Return the seconds after which a hold that only this kind has is checked again."""
+        return RECHECK_INTERVAL
 
 
 class RemediationController(Generic[R, G, S]):
@@ -204,8 +204,7 @@ class RemediationController(Generic[R, G, S]):
             case guard_holds.RecentApiErrors(passed, needed) | guard_holds.NotReadyBriefly(passed, needed):
                 return _when_over(needed - passed)
             case _:
-                special = self._driver.again_in(hold)
-                return RECHECK_INTERVAL if special is None else special
+                return self._driver.again_in(hold)
 
 
 def _when_over(remaining: float) -> float:
@@ -219,12 +218,12 @@ class EventText:
 
     reason: EventReason
     note: str
+
     def about(self, regarding: ObjectReference, related: ObjectReference | None = None) -> EventRecord:
         reason = self.reason
         return EventRecord(
             regarding, reason.type, reason.name, reason.action, printable(self.note), related=related
         )
-
 
 
 def spell_taint(stays: str) -> str:

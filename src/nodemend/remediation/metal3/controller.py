@@ -55,7 +55,13 @@ from nodemend.remediation.node_state import (
     remediation_grounds_of,
     revocation,
 )
-from nodemend.remediation.reconciler import RECHECK_SOON, Driver, RemediationController, StepRecorder
+from nodemend.remediation.reconciler import (
+    RECHECK_INTERVAL,
+    RECHECK_SOON,
+    Driver,
+    RemediationController,
+    StepRecorder,
+)
 from nodemend.remediation.status import SharedStep
 from nodemend.remediation.switch_guard import Claims, GuardRequest
 from nodemend.remediation.writes import FIELD_MANAGER, Inputs, held_by, is_ours, read_lock
@@ -180,7 +186,7 @@ class PowerCycleDriver(Driver[Metal3Remediation, PowerCycleInputs, Step]):
         known = host.value if isinstance(host, Present) else None
         policy = await self.reader.policy()
         node_name = node.value.metadata.name if isinstance(node, Present) else status.node_name
-        lease = await self._lease(node_name)
+        lease = await self.around.kubelet_lease(node_name)
         held = await held_by(self.reader, lock, metadata)
         facts = PowerFacts(
             remediation=remediation,
@@ -273,9 +279,6 @@ class PowerCycleDriver(Driver[Metal3Remediation, PowerCycleInputs, Step]):
         )
         return await self.switch.ask(question)
 
-    async def _lease(self, node: str) -> ReadResult[LeaseFacts]:
-        return await self.around.kubelet_lease(node) if node else NOT_ASKED
-
     async def _unasked(self, metadata: ObjectMeta) -> str:
         """Return why a delegate must not start: its CAPM3 remediation is gone or cannot be read; else empty.
 
@@ -359,7 +362,7 @@ class PowerCycleDriver(Driver[Metal3Remediation, PowerCycleInputs, Step]):
         self._refusals.note(uid, step, outcome.message, now=now)
         return True
 
-    def again_in(self, hold: Hold) -> float | None:
+    def again_in(self, hold: Hold) -> float:
         match hold.reason:
             case metal3_holds.BackingOff(remaining, _):
                 return max(remaining, RECHECK_SOON)
@@ -370,7 +373,7 @@ class PowerCycleDriver(Driver[Metal3Remediation, PowerCycleInputs, Step]):
             ):
                 return RECHECK_SOON
             case _:
-                return None
+                return RECHECK_INTERVAL
 
 
 def lock_uid(remediation: Metal3Remediation) -> str:

@@ -34,6 +34,7 @@ from nodemend.remediation.node_state import (
     revocation,
 )
 from nodemend.remediation.reconciler import (
+    RECHECK_INTERVAL,
     RECHECK_SOON,
     Driver,
     EventText,
@@ -232,14 +233,14 @@ class SelfFencingDriver(Driver[SelfRemediation, SelfFencingInputs, Step]):
         metadata, status = remediation.metadata, remediation.status
         since = self._counted_until(remediation)
         node = await named_node(self.reader, metadata, status.node_name)
-        name = _name_of(node, remediation)
+        name = node.value.metadata.name if isinstance(node, Present) else status.node_name
         lock = await read_lock(self.reader, self.system_namespace, status.node_uid)
         undecided = not status.released and not metadata.deleting
         asked_at = self._agents.moment().most
         agent = await self._agents.at_node(name) if name else Absent()
         observations = await self._peers(remediation, agent, asked_at)
         now = self._agents.moment()
-        lease = await self.around.kubelet_lease(name) if name else NOT_ASKED
+        lease = await self.around.kubelet_lease(name)
         held = await held_by(self.reader, lock, metadata)
         policy = await self.reader.policy() if undecided else NOT_ASKED
         facts = SelfFacts(
@@ -333,21 +334,13 @@ class SelfFencingDriver(Driver[SelfRemediation, SelfFencingInputs, Step]):
             # This version, written now, counts time up to the reads of `inputs`.
             self._since.keep(inputs.facts.uid, (version, inputs.counted_until))
 
-    def again_in(self, hold: Hold) -> float | None:
-        """Return LOOK_SOON for time proofs.
+    def again_in(self, hold: Hold) -> float:
+        """Recheck time proofs soon.
 
         A peer counts as covered only for seconds after each read, and no watch reports a new boot.
         """
-        match hold.reason:
-            case AccumulatingProof() | time_proof.NoTimeProof():
-                return RECHECK_SOON
-            case _:
-                return None
-
-
-def _name_of(node: ReadResult[Node], remediation: SelfRemediation) -> str:
-    """Return the name of the node, even if it is gone; empty if it was never known."""
-    return node.value.metadata.name if isinstance(node, Present) else remediation.status.node_name
+        proving = isinstance(hold.reason, AccumulatingProof | time_proof.NoTimeProof)
+        return RECHECK_SOON if proving else RECHECK_INTERVAL
 
 
 def request_for(inputs: SelfFencingInputs, step: Step, *, namespace: str, now: str) -> Request | None:
