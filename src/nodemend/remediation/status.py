@@ -84,8 +84,6 @@ SharedStep = (
 
 @dataclass(frozen=True, slots=True)
 class BootUnknown(HoldReason):
-    """The Node reports no boot ID, so evidence could not name the boot that must end."""
-
     reason: ClassVar[str] = "BootUnknown"
     node: str
 

@@ -57,8 +57,6 @@ class NameTaken(HoldReason):
 
 @dataclass(frozen=True, slots=True)
 class StrategyUnknown(HoldReason):
-    """Its strategy cannot be carried out."""
-
     reason: ClassVar[str] = "StrategyUnknown"
     said: str
 

@@ -20,8 +20,6 @@ from nodemend.safety.host_power import (
 
 @dataclass(frozen=True, slots=True)
 class HostMissing(HoldReason):
-    """No host was found for the node or its machine."""
-
     reason: ClassVar[str] = "HostMissing"
     why: str
 
@@ -106,8 +104,6 @@ class NodeNotInCluster(HoldReason):
 
 @dataclass(frozen=True, slots=True)
 class NodesShareIdentity(HoldReason):
-    """Several Nodes state the same provider ID, host or system UUID."""
-
     reason: ClassVar[str] = "NodesShareIdentity"
     host: str
     nodes: tuple[str, ...]
@@ -193,8 +189,6 @@ class NeverObservedOn(HoldReason):
 
 @dataclass(frozen=True, slots=True)
 class TimedOutByCheck(HoldReason):
-    """The requester's time limit for this remediation is over."""
-
     reason: ClassVar[str] = "TimedOutByCheck"
 
     def explain(self) -> Explanation:
@@ -244,8 +238,6 @@ class ActiveAfterRelease(HoldReason):
 
 @dataclass(frozen=True, slots=True)
 class NodeDeletionNotAllowed(HoldReason):
-    """The remediation requests deletion of the Node, and the installation does not allow that."""
-
     reason: ClassVar[str] = "NodeDeletionNotAllowed"
 
     def explain(self) -> Explanation:
@@ -257,8 +249,6 @@ class NodeDeletionNotAllowed(HoldReason):
 
 @dataclass(frozen=True, slots=True)
 class NodeDeletionRefused(HoldReason):
-    """The API server refuses the deletion of the Node."""
-
     reason: ClassVar[str] = "NodeDeletionRefused"
     why: str
 
@@ -337,8 +327,6 @@ class PowerOffContradicted(HoldReason):
 
 @dataclass(frozen=True, slots=True)
 class OwnerReplacing(HoldReason):
-    """Power cycles did not help, and Nodemend has requested a replacement from the machine's owner."""
-
     reason: ClassVar[str] = "OwnerReplacing"
     machine: str
 
@@ -351,8 +339,6 @@ class OwnerReplacing(HoldReason):
 
 @dataclass(frozen=True, slots=True)
 class NoMachineReplacement(HoldReason):
-    """Power cycles did not help, and no owner would replace the machine."""
-
     reason: ClassVar[str] = "NoMachineReplacement"
     why: str
 

@@ -92,8 +92,6 @@ from nodemend.safety.time_proof import (
 
 @dataclass(frozen=True, slots=True)
 class NoNode(HoldReason):
-    """No Node exists that could reset itself."""
-
     reason: ClassVar[str] = "NoNode"
     remediation: str
 
@@ -121,8 +119,6 @@ class NoAgent(HoldReason):
 
 @dataclass(frozen=True, slots=True)
 class AgentReportInvalid(HoldReason):
-    """The agent's Lease has no valid report."""
-
     reason: ClassVar[str] = "AgentReportInvalid"
     node: str
     why: str
@@ -208,8 +204,6 @@ class BootGateUnreported(HoldReason):
 
 @dataclass(frozen=True, slots=True)
 class ProofContradicted(HoldReason):
-    """The boot that was proven to have ended is alive."""
-
     reason: ClassVar[str] = "ProofContradicted"
     contradicts: ClassVar[Contradicts] = Contradicts.ONCE_RELEASED
     boot_id: str
