@@ -20,11 +20,12 @@ from nodemend.kube.store import Change, Store, whole
 from nodemend.kube.tasks import run_together
 from nodemend.records.live_reads import LiveReader
 from nodemend.remediation.capm3.controller import Capm3Recorder, Capm3Service
-from nodemend.remediation.manual.controller import ManualController, ManualDriver, ManualRecorder
-from nodemend.remediation.metal3.controller import PowerController, PowerCycleDriver, PowerRecorder
+from nodemend.remediation.manual.controller import ManualDriver, ManualRecorder
+from nodemend.remediation.metal3.controller import PowerCycleDriver, PowerRecorder
 from nodemend.remediation.metal3.sweep import OrphanedPowerOffGC
 from nodemend.remediation.node_state import ConcurrencyTracker, NodeReader
-from nodemend.remediation.self_fencing.controller import FencingRecorder, SelfController, SelfFencingDriver
+from nodemend.remediation.reconciler import RemediationController
+from nodemend.remediation.self_fencing.controller import FencingRecorder, SelfFencingDriver
 from nodemend.remediation.self_fencing.peer_assignment import AgentSweep
 from nodemend.remediation.switch_guard import ClusterView, RemediatorGuard
 from nodemend.remediation.writes import LockSweep
@@ -187,8 +188,8 @@ class Remediator:
         """Return the reconcile function per kind; its argument is (namespace, name)."""
         namespace = self._election.lease.namespace
         around = NodeReader(reader)
-        by_hand = ManualDriver(reader, around, switch, namespace, tenure)
-        by_power = PowerCycleDriver(
+        manual = ManualDriver(reader, around, switch, namespace, tenure)
+        power = PowerCycleDriver(
             reader,
             around,
             switch,
@@ -197,14 +198,12 @@ class Remediator:
             self.view.claims,
             may_delete_nodes=self._powers.node_deletion,
         )
-        by_itself = SelfFencingDriver(reader, around, switch, namespace, tenure)
-        manual = ManualController(by_hand, client, self._observers.manual)
-        power = PowerController(by_power, client, self._observers.power)
-        fencing = SelfController(by_itself, client, self._observers.fencing)
+        fencing = SelfFencingDriver(reader, around, switch, namespace, tenure)
+        observers = self._observers
         return {
-            MANUAL_REMEDIATION.kind: manual.reconcile,
-            METAL3_REMEDIATION.kind: power.reconcile,
-            SELF_REMEDIATION.kind: fencing.reconcile,
+            MANUAL_REMEDIATION.kind: RemediationController(manual, client, observers.manual).reconcile,
+            METAL3_REMEDIATION.kind: RemediationController(power, client, observers.power).reconcile,
+            SELF_REMEDIATION.kind: RemediationController(fencing, client, observers.fencing).reconcile,
         }
 
     async def _await_sync(self) -> None:

@@ -17,7 +17,6 @@ from nodemend.remediation.node_state import NOT_ASKED, remediation_grounds_of, r
 from nodemend.remediation.reconciler import (
     Driver,
     EventText,
-    RemediationController,
     RemediationRecorder,
     RemediationSubject,
     StepRecorder,
@@ -80,7 +79,6 @@ def _owns_confirmation_alone(fields: bytes) -> bool:
 
 ManualInputs = Inputs[ManualFacts]
 ManualRecorder = StepRecorder[ManualRemediation, Step]
-ManualController = RemediationController[ManualRemediation, ManualInputs, Step]
 
 
 @dataclass(slots=True)

@@ -55,13 +55,7 @@ from nodemend.remediation.node_state import (
     remediation_grounds_of,
     revocation,
 )
-from nodemend.remediation.reconciler import (
-    RECHECK_INTERVAL,
-    RECHECK_SOON,
-    Driver,
-    RemediationController,
-    StepRecorder,
-)
+from nodemend.remediation.reconciler import RECHECK_INTERVAL, RECHECK_SOON, Driver, StepRecorder
 from nodemend.remediation.status import SharedStep
 from nodemend.remediation.switch_guard import Claims, GuardRequest
 from nodemend.remediation.writes import FIELD_MANAGER, Inputs, held_by, is_ours, read_lock
@@ -144,8 +138,6 @@ class PowerCycleInputs(Inputs[PowerFacts]):
 
 
 _PERMANENT = (Reason.FORBIDDEN, Reason.INVALID)
-
-PowerController = RemediationController[Metal3Remediation, PowerCycleInputs, Step]
 
 
 class PowerRecorder(StepRecorder[Metal3Remediation, Step], SweepRecorder, Protocol): ...

@@ -27,18 +27,12 @@ from nodemend.records.live_reads import (
     value_of,
 )
 from nodemend.remediation import writes
-from nodemend.remediation.node_state import (
-    NOT_ASKED,
-    named_node,
-    remediation_grounds_of,
-    revocation,
-)
+from nodemend.remediation.node_state import NOT_ASKED, named_node, remediation_grounds_of, revocation
 from nodemend.remediation.reconciler import (
     RECHECK_INTERVAL,
     RECHECK_SOON,
     Driver,
     EventText,
-    RemediationController,
     RemediationRecorder,
     StepRecorder,
     tell_release,
@@ -196,16 +190,10 @@ class SelfFencingInputs(Inputs[SelfFacts]):
     """Time of these reads by the slower clock: elapsed time is counted up to here."""
 
 
-SelfRecorder = StepRecorder[SelfRemediation, Step]
-
-
 class FencingRecorder(StepRecorder[SelfRemediation, Step], Protocol):
     def agents_seen(self, reporting: int, silent: int) -> None:
         """Report how many agents report, and how many are silent on Ready nodes."""
         ...
-
-
-SelfController = RemediationController[SelfRemediation, SelfFencingInputs, Step]
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from nodemend.api.self_remediation import SelfRemediationPhase
 from nodemend.kube.events import EventRecord
-from nodemend.remediation.self_fencing.controller import SelfRecorder, SelfRemediationRecorder
+from nodemend.remediation.self_fencing.controller import FencingRecorder, SelfRemediationRecorder
 from nodemend.remediation.self_fencing.decide import (
     AccumulatingProof,
     PlaceMarker,
@@ -55,7 +55,7 @@ class RecordedEvents:
             wall=lambda: datetime(2026, 1, 1, tzinfo=UTC),
         )
         metrics = Metrics(self.registry, program="p", version="1", monotonic=process.monotonic)
-        self.recorder: SelfRecorder = SelfRemediationRecorder(log, metrics, self.events.append, process)
+        self.recorder: FencingRecorder = SelfRemediationRecorder(log, metrics, self.events.append, process)
 
 
 @pytest.mark.parametrize(
