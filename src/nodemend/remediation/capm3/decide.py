@@ -200,10 +200,15 @@ def find_conflict(facts: Capm3Facts) -> HoldReason | None:
 
 
 def _begin(facts: Capm3Facts) -> AddFinalizer | Hold:
+    spec = _spec_of_delegate(facts)
+    return spec if isinstance(spec, Hold) else AddFinalizer()
+
+
+def _spec_of_delegate(facts: Capm3Facts) -> Metal3RemediationSpec | Hold:
     if isinstance(facts.ours, Present) and facts.delegate is None:
         return Hold(NameTaken(facts.theirs.metadata.name))
     spec = translate(facts.wish)
-    return AddFinalizer() if isinstance(spec, Metal3RemediationSpec) else Hold(spec)
+    return spec if isinstance(spec, Metal3RemediationSpec) else Hold(spec)
 
 
 def _without_delegate(
@@ -212,18 +217,13 @@ def _without_delegate(
     if facts.theirs.status.phase:
         # The delegate existed, and was deleted. Creating it again would contradict the user or controller
         # that deleted it.
-        said_so = facts.theirs.status.phase == FAILED
-        return (
-            NothingLeft()
-            if said_so
-            else WriteCapm3Status(FAILED, facts.theirs.status.retry_count, again=False)
-        )
+        if facts.theirs.status.phase == FAILED:
+            return NothingLeft()
+        return WriteCapm3Status(FAILED, facts.theirs.status.retry_count, again=False)
     if conflict is not None:
         return Hold(conflict)
-    if isinstance(facts.ours, Present):
-        return Hold(NameTaken(facts.theirs.metadata.name))
-    spec = translate(facts.wish)
-    return CreateDelegate(spec) if isinstance(spec, Metal3RemediationSpec) else Hold(spec)
+    spec = _spec_of_delegate(facts)
+    return spec if isinstance(spec, Hold) else CreateDelegate(spec)
 
 
 def _tell(facts: Capm3Facts, delegate: Metal3Remediation) -> WriteCapm3Status | NothingLeft:
