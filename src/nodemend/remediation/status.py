@@ -213,6 +213,9 @@ def with_conditions(
 
     `now` is only for human readers.
     """
+    changed = changed.but(observed_generation=generation)
+    if isinstance(step, RecordEpoch):
+        return changed
     new = (
         Condition(
             type=one.type,

@@ -186,11 +186,9 @@ def _release(
         # Evidence is recorded only while no revocation is set. A revocation beside evidence revokes it,
         # regardless of the current state: the leader that wrote it had a reason, and stopped before it forgot
         # the evidence.
-        why = (
-            ConfirmationContradicted(recorded.by, node.boot_id)
-            if was_contradicted(facts)
-            else _reason(confirmed)
-        )
+        why = None if isinstance(confirmed, Confirmed) else confirmed
+        if was_contradicted(facts):
+            why = ConfirmationContradicted(recorded.by, node.boot_id)
         return revoke(facts, node, why)
     # The guard checks only mode and pause here: other remediations already count this one. If they held it,
     # two could wait for each other.
@@ -201,10 +199,6 @@ def _release(
         return gate
     # The evidence itself is no longer valid, and waiting would not restore it.
     return revoke(facts, node, confirmed)
-
-
-def _reason(confirmed: Confirmed | HoldReason) -> HoldReason | None:
-    return None if isinstance(confirmed, Confirmed) else confirmed
 
 
 def _contradicted(facts: ManualFacts, node: NodeFacts, evidence: Evidence) -> bool:
@@ -252,11 +246,9 @@ def after(
     status: ManualRemediationStatus, step: StatusStep, *, epoch: int, generation: int, now: str
 ) -> ManualRemediationStatus:
     """Return the status that makes `step` true, with its conditions. `now` is only for human readers."""
-    changed = _changed(status, step, epoch).but(observed_generation=generation)
+    changed = _changed(status, step, epoch)
     if isinstance(step, ForgetEvidence) and (step.contradicted or isinstance(step.why, NodeReady)):
         changed = changed.but(disproved_generation=generation)
-    if isinstance(step, RecordEpoch):
-        return changed
     said = _conditions(changed, reason_of(step))
     return with_conditions(status, changed, step, said, generation=generation, now=now)
 

@@ -51,9 +51,7 @@ def after(
 
     `now` is wall-clock time, for display only.
     """
-    changed = _changed(status, step, epoch).but(observed_generation=generation)
-    if isinstance(step, RecordEpoch):
-        return changed
+    changed = _changed(status, step, epoch)
     # Giving up has a reason, as a hold does.
     held = Hold(step.why) if isinstance(step, FailAttempt) else step
     said = _conditions(changed, _why(step))

@@ -49,9 +49,7 @@ def after(
     status: SelfRemediationStatus, step: StatusStep, *, epoch: int, generation: int, now: str
 ) -> SelfRemediationStatus:
     """Return the status that makes `step` true, with its conditions. `now` is only for human readers."""
-    changed = _changed(status, step, epoch).but(observed_generation=generation)
-    if isinstance(step, RecordEpoch):
-        return changed
+    changed = _changed(status, step, epoch)
     said = _conditions(changed, _why(step))
     return with_conditions(status, changed, step, said, generation=generation, now=now)
 
