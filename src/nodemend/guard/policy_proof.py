@@ -244,9 +244,8 @@ class AdmissionProof:
                     return evaluate_attempt(attempt.policy, attempt.what, AttemptUnclear(why[:_WORDS]))
         deadline = self._runtime.monotonic() + WRITE_WITHIN
         outcome = await self._client.write(attempt.write(target), Acknowledged, deadline=deadline)
-        if attempt.resource is not None and _is_gone(outcome):
-            return None
-        if attempt.others and _is_closed(outcome):
+        is_gone = isinstance(outcome, Refused) and outcome.reason is Reason.NOT_FOUND
+        if (attempt.resource is not None and is_gone) or (attempt.others and _is_closed(outcome)):
             return None
         return evaluate_attempt(attempt.policy, attempt.what, _attempted(outcome))
 
@@ -268,10 +267,6 @@ class AdmissionProof:
                 case failure:
                     return read_result(failure)
         return Absent()
-
-
-def _is_gone(outcome: WriteOutcome[Acknowledged]) -> bool:
-    return isinstance(outcome, Refused) and outcome.reason is Reason.NOT_FOUND
 
 
 def _is_closed(outcome: WriteOutcome[Acknowledged]) -> bool:

@@ -399,13 +399,7 @@ def _hashes(node: NodeRecord | None) -> frozenset[int]:
 
 
 W = TypeVar("W", bound=DecodedObject)
-
-
 R = TypeVar("R")
-
-
-Follow = Callable[[Change[NodeRecord]], None]
-
 
 _NODES: Final = "nodes"
 
@@ -423,7 +417,7 @@ class ClusterView:
         self._policies = self._reflect(whole(REMEDIATION_POLICY, RemediationPolicy))
         self._not_ready_since: dict[str, float] = {}
         """By Node UID, monotonic seconds. Ready nodes are not in it."""
-        self.on_node: Follow | None = None
+        self.on_node: Callable[[Change[NodeRecord]], None] | None = None
         """The leader's callback for every change of a Node."""
 
     @property

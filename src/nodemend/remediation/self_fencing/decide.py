@@ -526,7 +526,7 @@ def evaluate_end(
     if report is None:
         return Hold(AgentReportInvalid(node.name, agent.problem))
     heard = speaks(lease, node, recorded)
-    if _is_up(report, recorded):
+    if report.boot_id != recorded.boot_id:
         return NodeRejoined() if heard else _evaluate_new_boot(facts, node, agent, report)
     if heard:
         return ProofContradicted(recorded.boot_id)
@@ -552,10 +552,6 @@ def _evaluate_new_boot(
     if marker.epoch != facts.epoch:
         return PlaceMarker(agent, marker.but(epoch=facts.epoch))
     return BootOver() if report.answers == facts.epoch else Hold(BootGateUnreported(node.name))
-
-
-def _is_up(report: AgentReport, recorded: Evidence) -> bool:
-    return report.boot_id != recorded.boot_id
 
 
 def speaks(lease: LeaseFacts, node: NodeFacts, recorded: Evidence) -> bool:
