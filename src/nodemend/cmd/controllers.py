@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from typing import Final
+from typing import Any, Final
 
 import click
 from prometheus_client import CollectorRegistry
@@ -37,11 +37,12 @@ from nodemend.kube.events import EventRecorder
 from nodemend.kube.http_transport import HttpConnector, HttpTransport, expect_many_clusters
 from nodemend.kube.leader_runner import ElectionSettings, WorkOverranError
 from nodemend.kube.ports import Connector, Runtime, Transport
+from nodemend.kube.reflector import Reflector
 from nodemend.kube.request import LeaseAddress
 from nodemend.kube.tasks import run_together
 from nodemend.records.live_reads import active_pause
 from nodemend.remediation.capm3.controller import Capm3RemediationRecorder
-from nodemend.remediation.manager import EnabledKinds, Remediator, RemediatorObservers, WatchedKind
+from nodemend.remediation.manager import EnabledKinds, Remediator, RemediatorObservers
 from nodemend.remediation.manual.controller import ManualRemediationRecorder
 from nodemend.remediation.metal3.events import PowerCycleRecorder
 from nodemend.remediation.self_fencing.controller import SelfRemediationRecorder
@@ -268,10 +269,10 @@ def build_remediator(around: ProgramDependencies) -> Remediator:
     return remediator
 
 
-def _follow(around: ProgramDependencies, kind: str, watched: WatchedKind) -> None:
+def _follow(around: ProgramDependencies, kind: str, watched: Reflector[Any, Any]) -> None:
     readings, found = around.metrics.readings, watched.cache
     readings.follow_cache(f"{kind.lower()}s", lambda: found.age(around.runtime.monotonic()))
-    readings.follow_unreadable(f"{kind.lower()}s", lambda: len(watched.unreadable()))
+    readings.follow_unreadable(f"{kind.lower()}s", lambda: len(watched.unreadable))
     readings.follow_remediations(
         kind, lambda: [one.status.phase for one in found.all() if one.status.phase not in _OVER]
     )

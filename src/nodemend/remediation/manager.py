@@ -1,12 +1,13 @@
 """The remediator: serves the remediations that health checks request."""
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.metal3_remediation import Metal3Remediation
-from nodemend.api.resources import MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION, Resource
+from nodemend.api.resources import MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION
 from nodemend.api.self_remediation import SelfRemediation
 from nodemend.guard.policy_proof import Admission, AdmissionProof
 from nodemend.kube.client import ApiClient
@@ -16,7 +17,7 @@ from nodemend.kube.informer import run_reflector
 from nodemend.kube.leader_runner import ElectionObserver, ElectionSettings, Leadership, LeaderTransport, lead
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.kube.reflector import Reflector, ReflectorTimings
-from nodemend.kube.store import Change, Store, whole
+from nodemend.kube.store import Change, Projection, whole
 from nodemend.kube.tasks import run_together
 from nodemend.records.live_reads import LiveReader
 from nodemend.remediation.capm3.controller import Capm3Recorder, Capm3Service
@@ -81,17 +82,6 @@ class EnabledKinds:
 
 NO_POWERS: Final = EnabledKinds()
 
-K = TypeVar("K", ManualRemediation, Metal3Remediation, SelfRemediation)
-
-
-class WatchedKind(NamedTuple):
-    """One kind: its cache, and the task that keeps it up to date."""
-
-    cache: Store[Any]
-    unreadable: Callable[[], Mapping[str, str]]
-    """Objects by key that cannot be parsed, such as those of a newer version: reported, not served."""
-    follow: Callable[[], Coroutine[Any, Any, None]]
-
 
 class Remediator:
     """Every replica watches; only the leader acts."""
@@ -113,33 +103,26 @@ class Remediator:
         self._transport = transport
         self._election = election
         self._observers = observers
-        self._timings = timings
         self._powers = powers
         self._loop: Controller[RemediationKey] | None = None
         self._power_cycles_stirred = False
         """True if one changed since the last `_any_power_cycle`, so that the sweep misses no short one."""
         self.view = ClusterView(runtime, transport, timings)
-        self.kinds = {MANUAL_REMEDIATION.kind: self._watch(MANUAL_REMEDIATION, ManualRemediation)}
+        projections: list[Projection[Any, Any]] = [whole(MANUAL_REMEDIATION, ManualRemediation)]
         if powers.power_cycle:
-            self.kinds[METAL3_REMEDIATION.kind] = self._watch(METAL3_REMEDIATION, Metal3Remediation)
+            projections.append(whole(METAL3_REMEDIATION, Metal3Remediation))
         if powers.self_fencing:
-            self.kinds[SELF_REMEDIATION.kind] = self._watch(SELF_REMEDIATION, SelfRemediation)
+            projections.append(whole(SELF_REMEDIATION, SelfRemediation))
+        self.kinds: dict[str, Reflector[Any, Any]] = {
+            one.resource.kind: Reflector(one, chance=runtime.random, timings=timings) for one in projections
+        }
 
-    def _watch(self, resource: Resource, type_: type[K]) -> WatchedKind:
-        reflector = Reflector(whole(resource, type_), chance=self._runtime.random, timings=self._timings)
-
-        def changed(changes: Sequence[Change[K]]) -> None:
-            self._power_cycles_stirred |= resource is METAL3_REMEDIATION
-            if self._loop is not None:
-                for change in changes:
-                    namespace, _, name = change.key.partition("/")
-                    self._loop.add(RemediationKey(resource.kind, namespace, name))
-
-        return WatchedKind(
-            reflector.cache,
-            lambda: reflector.unreadable,
-            lambda: run_reflector(reflector, self._transport, self._runtime, changed),
-        )
+    def _changed(self, kind: str, changes: Sequence[Change[Any]]) -> None:
+        self._power_cycles_stirred |= kind == METAL3_REMEDIATION.kind
+        if self._loop is not None:
+            for change in changes:
+                namespace, _, name = change.key.partition("/")
+                self._loop.add(RemediationKey(kind, namespace, name))
 
     @property
     def synced(self) -> bool:
@@ -152,7 +135,10 @@ class Remediator:
 
     async def run(self) -> None:
         """Run until cancelled; raise if one of the tasks fails."""
-        watches = {kind: watched.follow() for kind, watched in self.kinds.items()}
+        watches = {
+            kind: run_reflector(watched, self._transport, self._runtime, partial(self._changed, kind))
+            for kind, watched in self.kinds.items()
+        }
         election = lead(self._runtime, self._transport, self._election, self._work, self._observers.election)
         await run_together(self._runtime, {**watches, **self.view.follow(), "election": election})
 
@@ -244,7 +230,7 @@ class Remediator:
         """True if a power cycle exists, or changed since the last call."""
         stirred, self._power_cycles_stirred = self._power_cycles_stirred, False
         known = self.kinds[METAL3_REMEDIATION.kind]
-        return stirred or bool(known.cache or known.unreadable())
+        return stirred or bool(known.cache or known.unreadable)
 
     def _everything(self) -> list[RemediationKey]:
         """Return all keys, including unreadable objects: their reconcile fails and reports that."""
@@ -253,5 +239,5 @@ class Remediator:
             keys += [
                 RemediationKey(kind, one.metadata.namespace, one.metadata.name) for one in watched.cache.all()
             ]
-            keys += [RemediationKey(kind, *key.split("/", 1)) for key in watched.unreadable()]
+            keys += [RemediationKey(kind, *key.split("/", 1)) for key in watched.unreadable]
         return keys
