@@ -338,11 +338,6 @@ def _with(health_counts: HealthCounts, away: int, remediating: int) -> HealthCou
     return HealthCounts(health_counts.total, health_counts.unhealthy + away, remediating)
 
 
-class Claims(Protocol):
-    def others(self, claims: frozenset[str], node: str) -> ReadResult[tuple[str, ...]]:
-        """Return the names of all Nodes except `node` with one of these claims."""
-
-
 class NodeClaims:
     """Kept by every replica, leader or not. The owner must pass every change of `nodes` to `note`."""
 
@@ -356,6 +351,7 @@ class NodeClaims:
         """
 
     def others(self, claims: frozenset[str], node: str) -> ReadResult[tuple[str, ...]]:
+        """Return the names of all Nodes except `node` with one of these claims."""
         age = self._nodes.cache.age(self._runtime.monotonic())
         if age > VIEW_GOOD_FOR:
             since = f"for {age:.0f} s" if age < float("inf") else "yet"

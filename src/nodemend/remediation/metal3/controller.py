@@ -12,7 +12,6 @@ from nodemend.api.metal3_remediation import (
     Capm3Remediation,
     Metal3Remediation,
     Metal3RemediationPhase,
-    NodeBackup,
     TargetHost,
 )
 from nodemend.api.resources import BARE_METAL_HOST, CAPM3_REMEDIATION, METAL3_REMEDIATION, NODE
@@ -44,7 +43,7 @@ from nodemend.remediation.metal3.model import (
     PreparePowerOff,
     Restore,
     Step,
-    keep,
+    backup_of,
 )
 from nodemend.remediation.metal3.status import after, tells
 from nodemend.remediation.metal3.sweep import SweepRecorder
@@ -57,23 +56,16 @@ from nodemend.remediation.node_state import (
 )
 from nodemend.remediation.reconciler import RECHECK_INTERVAL, RECHECK_SOON, Driver, StepRecorder
 from nodemend.remediation.status import SharedStep
-from nodemend.remediation.switch_guard import Claims, GuardRequest
+from nodemend.remediation.switch_guard import GuardRequest, NodeClaims
 from nodemend.remediation.writes import FIELD_MANAGER, Inputs, held_by, is_ours, read_lock
 from nodemend.safety import host_power
-from nodemend.safety.facts import Absent, LeaseFacts, PolicyFacts, Present, ReadResult, Taint, Unreadable
+from nodemend.safety.facts import Absent, LeaseFacts, PolicyFacts, Present, ReadResult, Unreadable
 from nodemend.safety.holds import Hold
 from nodemend.safety.host_power import HostFacts
 from nodemend.safety.identity import Identity, IdentityFacts, Unproven, claims, identify
 from nodemend.safety.lifecycle import RemainingWorkloads
 from nodemend.safety.release import ReleaseTicket
 from nodemend.safety.switch_guard import RemediatorGuardFacts
-
-
-def node_metadata_of(node: Node) -> NodeBackup:
-    """Return the labels, annotations, taints and cordon that others set on the Node."""
-    metadata, spec = node.metadata, node.spec
-    taints = (Taint(taint.key, taint.effect, taint.value) for taint in spec.taints)
-    return keep(metadata.labels, metadata.annotations, taints, unschedulable=spec.unschedulable)
 
 
 def delete_node(ticket: ReleaseTicket) -> Request:
@@ -154,7 +146,7 @@ class PowerCycleDriver(Driver[Metal3Remediation, PowerCycleInputs, Step]):
     resource = METAL3_REMEDIATION
     kind = Metal3Remediation
 
-    claims_of_nodes: Claims
+    claims_of_nodes: NodeClaims
     may_delete_nodes: bool = field(kw_only=True)
 
     _locate: Locator = field(init=False)
@@ -186,7 +178,7 @@ class PowerCycleDriver(Driver[Metal3Remediation, PowerCycleInputs, Step]):
             remembers_from=self.tenure.remembers_from,
             node=project(node, node_facts),
             revocation=revocation(node),
-            belongings=value_of(project(node, node_metadata_of)),
+            belongings=value_of(project(node, backup_of)),
             lease=lease,
             lock=held,
             policy=policy,

@@ -4,7 +4,6 @@ Each step is at most one write. The backup is of a Node that is deleted; a new N
 parts that it lacks.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -19,6 +18,7 @@ from nodemend.api.metal3_remediation import (
     Strategy,
     TargetHost,
 )
+from nodemend.api.upstream_types import Node
 from nodemend.remediation.metal3.holds import (
     ActiveAfterRelease,
     BackingOff,
@@ -31,7 +31,7 @@ from nodemend.remediation.metal3.holds import (
 )
 from nodemend.remediation.metal3.power_table import Move, PowerState, move_for
 from nodemend.remediation.status import ReleaseFacts, SharedStatusStep, SharedStep, WaitingForNewBoot
-from nodemend.safety.facts import Absent, NodeFacts, Present, ReadResult, Taint, Unreadable
+from nodemend.safety.facts import Absent, NodeFacts, Present, ReadResult, Unreadable
 from nodemend.safety.holds import CannotRead, Hold, HoldReason, NoKubeletLease
 from nodemend.safety.host_power import (
     ActiveAfterPowerOff,
@@ -62,13 +62,12 @@ MOST_TAINTS: Final = 64
 NOTHING: Final = NodeBackup()
 
 
-def keep(
-    labels: Mapping[str, str], annotations: Mapping[str, str], taints: Iterable[Taint], *, unschedulable: bool
-) -> NodeBackup:
-    """Return all metadata that users and other programs wrote on the Node.
+def backup_of(node: Node) -> NodeBackup:
+    """Return the labels, annotations, taints and cordon that users and other programs set on the Node.
 
     The remaining metadata is written again by its own controllers.
     """
+    labels, annotations = node.metadata.labels, node.metadata.annotations
     return NodeBackup(
         labels={key: value for key, value in labels.items() if key not in well_known.KUBELET_LABELS},
         annotations={
@@ -76,10 +75,10 @@ def keep(
         },
         taints=tuple(
             KeptTaint(key=taint.key, effect=taint.effect, value=taint.value)
-            for taint in taints
+            for taint in node.spec.taints
             if not taint.key.startswith(well_known.CONDITION_TAINTS)
         ),
-        unschedulable=unschedulable,
+        unschedulable=node.spec.unschedulable,
     )
 
 

@@ -2,9 +2,18 @@
 
 import pytest
 
+from nodemend.api.meta import ObjectMeta
 from nodemend.api.metal3_remediation import KeptTaint, NodeBackup
-from nodemend.remediation.metal3.model import MOST_BYTES, MOST_KEYS, MOST_TAINTS, NOTHING, fits, keep, lacks
-from nodemend.safety.facts import Taint
+from nodemend.api.upstream_types import Node, NodeSpec, NodeTaint
+from nodemend.remediation.metal3.model import (
+    MOST_BYTES,
+    MOST_KEYS,
+    MOST_TAINTS,
+    NOTHING,
+    backup_of,
+    fits,
+    lacks,
+)
 from tests.unit.safety.worlds import OUR_TAINT
 
 GPU = KeptTaint(key="gpu", effect="NoSchedule", value="a100")
@@ -25,14 +34,16 @@ def test_user_settings_are_backed_up_and_those_of_kubelets_and_controllers_are_n
         "nodemend.io/release-revoked": "rem-1.55",
     }
     taints = (
-        Taint("gpu", "NoSchedule", "a100"),
-        Taint("node-role.kubernetes.io/control-plane", "NoSchedule"),
-        Taint("node.kubernetes.io/unreachable", "NoExecute"),
-        Taint("node.kubernetes.io/unschedulable", "NoSchedule"),
-        OUR_TAINT,
+        NodeTaint(key="gpu", effect="NoSchedule", value="a100"),
+        NodeTaint(key="node-role.kubernetes.io/control-plane", effect="NoSchedule"),
+        NodeTaint(key="node.kubernetes.io/unreachable", effect="NoExecute"),
+        NodeTaint(key="node.kubernetes.io/unschedulable", effect="NoSchedule"),
+        NodeTaint(key=OUR_TAINT.key, effect=OUR_TAINT.effect, value=OUR_TAINT.value),
     )
+    metadata = ObjectMeta(labels=labels, annotations=annotations)
+    node = Node(metadata=metadata, spec=NodeSpec(taints=taints, unschedulable=True))
 
-    assert keep(labels, annotations, taints, unschedulable=True) == NodeBackup(
+    assert backup_of(node) == NodeBackup(
         labels={"rack": "7", "topology.kubernetes.io/zone": "a"},
         annotations={"team": "storage"},
         taints=(GPU, KeptTaint(key="node-role.kubernetes.io/control-plane", effect="NoSchedule")),
