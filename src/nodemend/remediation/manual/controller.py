@@ -152,20 +152,17 @@ class ManualDriver(Driver[ManualRemediation, ManualInputs, Step]):
         return tells(remediation.status, hold)
 
     def request_for(self, inputs: ManualInputs, step: Step, now: str) -> Request | None:
-        return request_for(inputs, step, namespace=self.system_namespace, now=now)
+        facts = inputs.facts
+        metadata, status = facts.remediation.metadata, facts.remediation.status
+        if isinstance(step, SharedStep):
+            return writes.write_shared(
+                MANUAL_REMEDIATION, inputs, step, status.node_uid, self.system_namespace
+            )
+        wanted = after(status, step, epoch=facts.epoch, generation=metadata.generation, now=now)
+        return writes.write_status(MANUAL_REMEDIATION, metadata, status, wanted)
 
     def begins(self, inputs: ManualInputs, step: Step) -> ReadResult[RemediatorGuardFacts] | None:
         return inputs.facts.switch if isinstance(step, RecordEvidence) else None
-
-
-def request_for(inputs: ManualInputs, step: Step, *, namespace: str, now: str) -> Request | None:
-    """Return the write that carries out `step`; None for a step without one."""
-    facts = inputs.facts
-    metadata, status = facts.remediation.metadata, facts.remediation.status
-    if isinstance(step, SharedStep):
-        return writes.write_shared(MANUAL_REMEDIATION, inputs, step, status.node_uid, namespace)
-    wanted = after(status, step, epoch=facts.epoch, generation=metadata.generation, now=now)
-    return writes.write_status(MANUAL_REMEDIATION, metadata, status, wanted)
 
 
 class ManualRemediationRecorder(RemediationRecorder[ManualRemediation, Step]):

@@ -331,7 +331,26 @@ class PowerCycleDriver(Driver[Metal3Remediation, PowerCycleInputs, Step]):
         return tells(remediation.status, hold)
 
     def request_for(self, inputs: PowerCycleInputs, step: Step, now: str) -> Request | None:
-        return request_for(inputs, step, namespace=self.system_namespace, now=now)
+        facts = inputs.facts
+        metadata, status = facts.remediation.metadata, facts.remediation.status
+        if isinstance(step, SharedStep):
+            return writes.write_shared(
+                METAL3_REMEDIATION, inputs, step, lock_uid(facts.remediation), self.system_namespace
+            )
+        if isinstance(step, power.HostStep):
+            return write_host(inputs.host, step, metadata.uid)
+        match step:
+            case power.DeleteNode(ticket):
+                return delete_node(ticket)
+            case power.Restore():
+                return restore_node(inputs.node, step)
+            case power.AskOwner():
+                if inputs.behind is None:
+                    raise ValueError("AskOwner without a Machine")
+                return ask_owner(inputs.behind, now)
+            case _:
+                wanted = after(status, step, epoch=facts.epoch, generation=metadata.generation, now=now)
+                return writes.write_status(METAL3_REMEDIATION, metadata, status, wanted)
 
     def begins(self, inputs: PowerCycleInputs, step: Step) -> ReadResult[RemediatorGuardFacts] | None:
         """Only the first PreparePowerOff is a start. Later ones repeat the request after the host changed."""
@@ -368,28 +387,6 @@ def lock_uid(remediation: Metal3Remediation) -> str:
 
 def _seen_host(host: ReadResult[BareMetalHost] | NoMachine, uid: str) -> ReadResult[HostFacts]:
     return Absent() if isinstance(host, NoMachine) else project(host, lambda found: host_facts(found, uid))
-
-
-def request_for(inputs: PowerCycleInputs, step: power.Step, *, namespace: str, now: str) -> Request | None:
-    """Return the write that carries out `step`; None for a step without one."""
-    facts = inputs.facts
-    metadata, status = facts.remediation.metadata, facts.remediation.status
-    if isinstance(step, SharedStep):
-        return writes.write_shared(METAL3_REMEDIATION, inputs, step, lock_uid(facts.remediation), namespace)
-    if isinstance(step, power.HostStep):
-        return write_host(inputs.host, step, metadata.uid)
-    match step:
-        case power.DeleteNode(ticket):
-            return delete_node(ticket)
-        case power.Restore():
-            return restore_node(inputs.node, step)
-        case power.AskOwner():
-            if inputs.behind is None:
-                raise ValueError("AskOwner without a Machine")
-            return ask_owner(inputs.behind, now)
-        case _:
-            wanted = after(status, step, epoch=facts.epoch, generation=metadata.generation, now=now)
-            return writes.write_status(METAL3_REMEDIATION, metadata, status, wanted)
 
 
 def write_host(host: BareMetalHost | None, step: power.HostStep, uid: str) -> Request:

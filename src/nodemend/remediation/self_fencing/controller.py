@@ -312,7 +312,18 @@ class SelfFencingDriver(Driver[SelfRemediation, SelfFencingInputs, Step]):
         return tells(remediation.status, hold)
 
     def request_for(self, inputs: SelfFencingInputs, step: Step, now: str) -> Request | None:
-        return request_for(inputs, step, namespace=self.system_namespace, now=now)
+        facts = inputs.facts
+        metadata, status = facts.remediation.metadata, facts.remediation.status
+        if isinstance(step, SharedStep):
+            return writes.write_shared(SELF_REMEDIATION, inputs, step, status.node_uid, self.system_namespace)
+        match step:
+            case PlaceMarker(agent, marker):
+                return write_marker(status.node_name, Precondition(agent.uid, agent.version), marker)
+            case RemoveMarker(agent):
+                return write_marker(status.node_name, Precondition(agent.uid, agent.version), None)
+            case _:
+                wanted = after(status, step, epoch=facts.epoch, generation=metadata.generation, now=now)
+                return writes.write_status(SELF_REMEDIATION, metadata, status, wanted)
 
     def begins(self, inputs: SelfFencingInputs, step: Step) -> ReadResult[RemediatorGuardFacts] | None:
         return inputs.facts.switch if isinstance(step, StartFencing) else None
@@ -329,22 +340,6 @@ class SelfFencingDriver(Driver[SelfRemediation, SelfFencingInputs, Step]):
         """
         proving = isinstance(hold.reason, AccumulatingProof | time_proof.NoTimeProof)
         return RECHECK_SOON if proving else RECHECK_INTERVAL
-
-
-def request_for(inputs: SelfFencingInputs, step: Step, *, namespace: str, now: str) -> Request | None:
-    """Return the write that carries out `step`; None for a step without one."""
-    facts = inputs.facts
-    metadata, status = facts.remediation.metadata, facts.remediation.status
-    if isinstance(step, SharedStep):
-        return writes.write_shared(SELF_REMEDIATION, inputs, step, status.node_uid, namespace)
-    match step:
-        case PlaceMarker(agent, marker):
-            return write_marker(status.node_name, Precondition(agent.uid, agent.version), marker)
-        case RemoveMarker(agent):
-            return write_marker(status.node_name, Precondition(agent.uid, agent.version), None)
-        case _:
-            wanted = after(status, step, epoch=facts.epoch, generation=metadata.generation, now=now)
-            return writes.write_status(SELF_REMEDIATION, metadata, status, wanted)
 
 
 class SelfRemediationRecorder(RemediationRecorder[SelfRemediation, Step]):

@@ -7,11 +7,21 @@ import pytest
 
 from nodemend.api.meta import ObjectMeta
 from nodemend.api.upstream_types import Lease, LeaseSpec, Node, NodeSpec, NodeTaint
+from nodemend.kube.client import ApiClient
+from nodemend.kube.outcome import Reply
+from nodemend.kube.ports import Stream
+from nodemend.kube.reflector import ReflectorTimings
 from nodemend.kube.request import Method, Request
-from nodemend.remediation.manual.controller import ManualInputs, request_for
+from nodemend.records.live_reads import LiveReader
+from nodemend.remediation.manual.controller import ManualDriver, ManualInputs
 from nodemend.remediation.manual.decide import Step
+from nodemend.remediation.node_state import ConcurrencyTracker, NodeReader
+from nodemend.remediation.switch_guard import ClusterView, RemediatorGuard
 from nodemend.safety import lifecycle as steps
+from nodemend.safety.lifecycle import LeaderTerm
 from nodemend.safety.release import ReleaseTicket
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.scheduler import Scheduler
 from tests.unit.safety.worlds import AWAITING, EVIDENCE, RELEASING, SILENT_NODE, facts, remediation
 
 THEIRS = NodeTaint(key="example.com/theirs", effect="NoSchedule", value="keep")
@@ -23,10 +33,28 @@ LOCK = Lease(metadata=ObjectMeta(name="node-uid-1", uid="lock-1", resource_versi
 TICKET = ReleaseTicket("n1", "uid-1", "100", "boot-1", 7, EVIDENCE)
 
 
+class NoTransport:
+    """Requests are made here, and not sent."""
+
+    async def send(self, request: Request, deadline: float) -> Reply:
+        raise NotImplementedError
+
+    async def open(self, request: Request, deadline: float) -> Stream | Reply:
+        raise NotImplementedError
+
+
+def driver() -> ManualDriver:
+    process = SimulatedProcess(Scheduler(1), "remediator", HostClock())
+    reader = LiveReader(ApiClient(NoTransport(), process), process)
+    view = ClusterView(process, NoTransport(), ReflectorTimings())
+    switch = RemediatorGuard(view, process, ConcurrencyTracker(reader), last_start=0.0)
+    return ManualDriver(reader, NodeReader(reader), switch, "nodemend-system", LeaderTerm(7, 0, 0.0))
+
+
 def write(step: Step, *, node: Node = NODE, lock: Lease | None = None) -> tuple[Request, dict[str, Any]]:
     status = RELEASING if isinstance(step, steps.ForgetEvidence) else AWAITING
     inputs = ManualInputs(facts(remediation(status)), node, lock)
-    request = request_for(inputs, step, namespace="nodemend-system", now="2026-01-01T12:00:00Z")
+    request = driver().request_for(inputs, step, now="2026-01-01T12:00:00Z")
     assert request is not None
     return request, msgspec.json.decode(request.body)
 
@@ -106,4 +134,4 @@ def test_our_finalizer_comes_and_goes(step: Step, finalizers: list[str]) -> None
 
 def test_what_is_done_writes_nothing() -> None:
     inputs = ManualInputs(facts(remediation(AWAITING)), NODE, None)
-    assert request_for(inputs, steps.NothingLeft(), namespace="x", now="") is None
+    assert driver().request_for(inputs, steps.NothingLeft(), now="") is None
