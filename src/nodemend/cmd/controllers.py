@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
 from nodemend import __version__
-from nodemend.api import manual_remediation, metal3_remediation, self_remediation, well_known
+from nodemend.api import metal3_remediation, well_known
 from nodemend.api.remediation_policy import Mode
 from nodemend.cmd.serving import serve_probes, until_stop_signal
 from nodemend.guard.policy_proof import (
@@ -45,6 +45,7 @@ from nodemend.remediation.capm3.controller import Capm3RemediationRecorder
 from nodemend.remediation.manager import EnabledKinds, Remediator, RemediatorObservers
 from nodemend.remediation.manual.controller import ManualRemediationRecorder
 from nodemend.remediation.metal3.events import PowerCycleRecorder
+from nodemend.remediation.node_state import SUCCEEDED
 from nodemend.remediation.self_fencing.controller import SelfRemediationRecorder
 from nodemend.settings.controller import ControllerSettings, controller_command
 from nodemend.signer.controller import AgentSignerRecorder, Signer, SignerObservers
@@ -222,11 +223,6 @@ run_checker = controller_command(
 
 
 REMEDIATOR: Final = "nodemend-remediator"
-_OVER: Final = (
-    manual_remediation.ManualRemediationPhase.SUCCEEDED,
-    metal3_remediation.Metal3RemediationPhase.SUCCEEDED,
-    self_remediation.SelfRemediationPhase.SUCCEEDED,
-)
 
 
 def build_remediator(around: ProgramDependencies) -> Remediator:
@@ -274,7 +270,7 @@ def _follow(around: ProgramDependencies, kind: str, watched: Reflector[Any, Any]
     readings.follow_cache(f"{kind.lower()}s", lambda: found.age(around.runtime.monotonic()))
     readings.follow_unreadable(f"{kind.lower()}s", lambda: len(watched.unreadable))
     readings.follow_remediations(
-        kind, lambda: [one.status.phase for one in found.all() if one.status.phase not in _OVER]
+        kind, lambda: [one.status.phase for one in found.all() if one.status.phase not in SUCCEEDED]
     )
     readings.follow_failed(
         kind,

@@ -95,11 +95,12 @@ _STAGES: Final[dict[StrEnum, _Stage]] = {
 }
 
 
-_OVER: Final = (
+SUCCEEDED: Final = (
     manual_remediation.ManualRemediationPhase.SUCCEEDED,
     metal3_remediation.Metal3RemediationPhase.SUCCEEDED,
     self_remediation.SelfRemediationPhase.SUCCEEDED,
 )
+"""The phase of each kind after success."""
 _SERVER_MAY_TAKE: Final = 60.0
 """Seconds. An API server with default settings gives up on a request after this time."""
 
@@ -212,7 +213,7 @@ def _hand(
 ) -> _Active:
     """A contradicted remediation stays active until it is over: its workloads may run twice."""
     status = remediation.status
-    over = status.phase in _OVER
+    over = status.phase in SUCCEEDED
     contradicted = says_contradicted(status.conditions)
     stage = _Stage.ACTIVE if contradicted and not over else stage
     return _Active(remediation.metadata.uid, node, stage, status.released and not over)
