@@ -16,10 +16,10 @@ from nodemend.api.remediation_policy import FailureDomains, LimitReading, Remedi
 from nodemend.api.resources import NODE, REMEDIATION_POLICY, Resource
 from nodemend.api.upstream_types import Node
 from nodemend.api.value_forms import is_boot_id
-from nodemend.kube.client import ApiClient
+from nodemend.kube.client import ApiClient, list_all
 from nodemend.kube.outcome import Ok, ReadOutcome, Reason, Refused, ServerFault, Undecodable, Unreachable
 from nodemend.kube.ports import Runtime
-from nodemend.kube.request import get
+from nodemend.kube.request import EVERYTHING, Selection, get
 from nodemend.records.node import NodeRecord
 from nodemend.safety.facts import (
     Absent,
@@ -100,6 +100,12 @@ class LiveReader:
 
     async def get(self, resource: Resource, name: str, kind: type[T], namespace: str = "") -> ReadOutcome[T]:
         return await self.client.read(get(resource, name, namespace), kind, deadline=self.deadline)
+
+    async def list_all(
+        self, resource: Resource, kind: type[T], of: Selection = EVERYTHING
+    ) -> Present[list[T]] | Unreadable:
+        outcome = await list_all(self.client, resource, kind, of=of, deadline=self.deadline)
+        return Present(outcome.value.items) if isinstance(outcome, Ok) else Unreadable(str(outcome))
 
     async def node(self, name: str) -> ReadResult[Node]:
         return read_result(await self.get(NODE, name, Node))

@@ -412,17 +412,15 @@ class NodeReader:
 
         Pass None if the Node does not exist: the pod garbage collector ignores tolerations.
         """
-        client = self._reader.client
-        on_node = Selection(fields=f"spec.nodeName={name}")
-        pods = await list_all(client, POD, Pod, of=on_node, deadline=self._reader.deadline)
-        volumes = await list_all(client, VOLUME_ATTACHMENT, VolumeAttachment, deadline=self._reader.deadline)
-        if not isinstance(pods, Ok):
-            return Unreadable(str(pods))
-        if not isinstance(volumes, Ok):
-            return Unreadable(str(volumes))
-        attached = [one for one in volumes.value.items if one.spec.node_name == name]
-        leaving = [pod for pod in pods.value.items if taint is None or must_leave(pod, taint)]
-        staying = [pod for pod in pods.value.items if taint is not None and stays(pod, taint)]
+        pods = await self._reader.list_all(POD, Pod, Selection(fields=f"spec.nodeName={name}"))
+        volumes = await self._reader.list_all(VOLUME_ATTACHMENT, VolumeAttachment)
+        if not isinstance(pods, Present):
+            return pods
+        if not isinstance(volumes, Present):
+            return volumes
+        attached = [one for one in volumes.value if one.spec.node_name == name]
+        leaving = [pod for pod in pods.value if taint is None or must_leave(pod, taint)]
+        staying = [pod for pod in pods.value if taint is not None and stays(pod, taint)]
         kept = await self._volumes_of(staying) if attached else Present(frozenset[str]())
         if not isinstance(kept, Present):
             return kept
@@ -458,11 +456,10 @@ class NodeReader:
             return Absent()
         ready: dict[str, bool] = {}
         for role in sorted(well_known.CONTROL_PLANE_ROLES):
-            deadline, members = self._reader.deadline, Selection(labels=role)
-            listed = await list_all(self._reader.client, NODE, Node, of=members, deadline=deadline)
-            if not isinstance(listed, Ok):
-                return Unreadable(str(listed))
-            ready |= {one.metadata.name: one.ready is ConditionStatus.TRUE for one in listed.value.items}
+            members = await self._reader.list_all(NODE, Node, Selection(labels=role))
+            if not isinstance(members, Present):
+                return members
+            ready |= {one.metadata.name: one.ready is ConditionStatus.TRUE for one in members.value}
         away = others.value.away if isinstance(others, Present) else frozenset()
         there = sum(ready[name] for name in ready.keys() - away - {node.metadata.name})
         return Present(ControlPlane(len(ready), there, busy=""))

@@ -19,14 +19,14 @@ from nodemend.kube.client import ApiClient, list_all
 from nodemend.kube.events import EventRecord
 from nodemend.kube.outcome import Acknowledged, Ok, ReadFailure, Reason, Refused
 from nodemend.kube.request import Request, Selection, create
-from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, UnchangedTimer, read_result
+from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, UnchangedTimer, project, read_result
 from nodemend.records.machine import parse_go_duration
 from nodemend.remediation import writes
 from nodemend.remediation.capm3 import decide as capm3
 from nodemend.remediation.capm3.decide import Capm3Facts, Capm3Request, Step, decide, is_delegate_for
 from nodemend.remediation.reconciler import EventText
 from nodemend.rules.request import ExternalLease
-from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
+from nodemend.safety.facts import Absent, Present, ReadResult
 from nodemend.safety.holds import Hold
 from nodemend.safety.lifecycle import AddFinalizer, DropFinalizer, NothingLeft
 from nodemend.telemetry import event_reasons
@@ -163,9 +163,7 @@ class Capm3Service:
     async def reconcile(self) -> bool:
         """Run one pass with at most one write for each of them. Returns whether a write succeeded."""
         # List delegates first: the CAPM3 remediation of each is then in the second list, or gone.
-        ours = await list_all(
-            self._reader.client, METAL3_REMEDIATION, Metal3Remediation, deadline=self._reader.deadline
-        )
+        ours = await self._reader.list_all(METAL3_REMEDIATION, Metal3Remediation)
         theirs = await list_all(
             self._reader.client, CAPM3_REMEDIATION, Capm3Remediation, deadline=self._reader.deadline
         )
@@ -177,7 +175,7 @@ class Capm3Service:
         for one in theirs.value.items:
             wrote |= await self._tend(one, leases)
         uids = {one.metadata.uid for one in theirs.value.items}
-        for delegate in ours.value.items if isinstance(ours, Ok) else ():
+        for delegate in ours.value if isinstance(ours, Present) else ():
             stands_for, ending = is_delegate_for(delegate), delegate.metadata.deleting
             if stands_for and stands_for not in uids and not ending:
                 request = writes.delete_as_read(METAL3_REMEDIATION, delegate.metadata)
@@ -199,13 +197,11 @@ class Capm3Service:
         """List CAPM3's leader Leases in all namespaces: its namespace is not known."""
         monotonic = self._reader.runtime.monotonic
         asked_at = monotonic()
-        listed = await list_all(
-            self._reader.client, LEASE, Lease, of=_ITS_LEASES, deadline=self._reader.deadline
-        )
+        listed = await self._reader.list_all(LEASE, Lease, _ITS_LEASES)
         answered_at = monotonic()
-        if not isinstance(listed, Ok):
-            return Unreadable(str(listed))
-        return Present(tuple(self._as_facts(one, asked_at, answered_at) for one in listed.value.items))
+        return project(
+            listed, lambda found: tuple(self._as_facts(one, asked_at, answered_at) for one in found)
+        )
 
     def _as_facts(self, lease: Lease, asked_at: float, answered_at: float) -> ExternalLease:
         name = f"{lease.metadata.namespace}/{lease.metadata.name}"

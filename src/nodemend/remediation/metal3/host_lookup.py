@@ -18,11 +18,9 @@ from nodemend.api.metal3_remediation import (
 )
 from nodemend.api.resources import BARE_METAL_HOST, EVENT, Resource
 from nodemend.api.upstream_types import BareMetalHost, Machine, Metal3Machine, Node
-from nodemend.kube.client import list_all
 from nodemend.kube.events import EventWire
-from nodemend.kube.outcome import Ok
 from nodemend.kube.request import Request, Selection
-from nodemend.records.live_reads import LiveReader, read_result, value_of
+from nodemend.records.live_reads import LiveReader, project, read_result, value_of
 from nodemend.records.machine import CLUSTER_API, OPENSHIFT, OWNER, MachineApiFlavor, flavor_of, replaced
 from nodemend.remediation.metal3.model import OwnerMachineFacts
 from nodemend.remediation.node_state import NOT_ASKED, machine_identity_facts, machine_owner, machines
@@ -221,12 +219,10 @@ class Locator:
         )
 
     async def _host_with(self, uid: str) -> ReadResult[BareMetalHost] | NoMachine:
-        listed = await list_all(
-            self._reader.client, BARE_METAL_HOST, BareMetalHost, deadline=self._reader.deadline
-        )
-        if not isinstance(listed, Ok):
-            return Unreadable(str(listed))
-        host = next((one for one in listed.value.items if one.metadata.uid == uid), None)
+        listed = await self._reader.list_all(BARE_METAL_HOST, BareMetalHost)
+        if not isinstance(listed, Present):
+            return listed
+        host = next((one for one in listed.value if one.metadata.uid == uid), None)
         return Present(host) if host is not None else NoMachine(f"no BareMetalHost has the UID {uid}")
 
 
@@ -301,16 +297,8 @@ async def read_power_offs(
     if host is None or not _matters(host, remediation):
         return NOT_ASKED
     about = f"regarding.kind={BARE_METAL_HOST.kind},regarding.name={host.metadata.name}"
-    found = await list_all(
-        reader.client,
-        EVENT,
-        EventWire,
-        of=Selection(host.metadata.namespace, fields=about),
-        deadline=reader.deadline,
-    )
-    if not isinstance(found, Ok):
-        return Unreadable(str(found))
-    return Present(_power_offs(found.value.items, host.metadata.uid))
+    found = await reader.list_all(EVENT, EventWire, Selection(host.metadata.namespace, fields=about))
+    return project(found, lambda events: _power_offs(events, host.metadata.uid))
 
 
 def _matters(host: BareMetalHost, remediation: Metal3Remediation) -> bool:
