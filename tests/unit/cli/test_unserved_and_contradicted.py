@@ -3,6 +3,7 @@
 import pytest
 
 from nodemend.api import manual_remediation, metal3_remediation, self_remediation, well_known
+from nodemend.api.condition_types import EVIDENCE_CONTRADICTED
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.meta import Condition, ConditionStatus, ObjectMeta
 from nodemend.api.metal3_remediation import Metal3Remediation
@@ -18,7 +19,6 @@ from nodemend.cli.simulate.scenario import SILENT
 from nodemend.cli.simulate.world import SimulatedCluster
 from nodemend.cli.status.view import StatusView, render, status_view
 from nodemend.guard.state import NOTHING_LEFT
-from nodemend.remediation.status import EVIDENCE_CONTRADICTED
 from nodemend.safety.facts import Absent, Present
 from tests.unit.cli.check.sound_facts import check, facts, leader, problems
 from tests.unit.cli.node_cases import NODE, NOON, a_power_cycle, by_hand, by_itself, written
