@@ -90,8 +90,8 @@ class PeerQuestion(Wire):
     """Asks whether there is a marker for this boot of the sender."""
 
     nonce: _Nonce
-    node_uid: Uid = msgspec.field(name="nodeUID")
-    boot_id: BootId = msgspec.field(name="bootID")
+    node_uid: Uid
+    boot_id: BootId
 
 
 class PeerAnswer(PeerQuestion):

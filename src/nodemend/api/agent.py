@@ -79,9 +79,7 @@ _Peers = Annotated[tuple[NodeName, ...], msgspec.Meta(max_length=MOST_PROPOSED)]
 class WatchdogReport(Wire):
     """The watchdog that resets the node."""
 
-    class_: Annotated[str, about('"hardware", "untested", "software" or "unsupported".', max_length=16)] = (
-        msgspec.field(name="class")
-    )
+    class_: Annotated[str, about('"hardware", "untested", "software" or "unsupported".', max_length=16)]
     driver: Annotated[str, about("The name that the driver reports.", max_length=64)] = ""
     written: Annotated[
         float, about("Timeout in seconds that was written to the driver.", ge=0, le=LONGEST_TIME)
@@ -104,7 +102,7 @@ class CertificateReport(Wire):
 class LastReset(Wire):
     """The end of the node's last boot whose feeder stopped feeding the watchdog."""
 
-    boot_id: BootId = msgspec.field(name="bootID")
+    boot_id: BootId
     fence_requested: bool = msgspec.field(default=False, name="condemned")
     """True if the feeder requested a reboot from the kernel, because of a marker or a gap between two pings.
     If false, only the watchdog can have reset the node."""
@@ -119,8 +117,8 @@ class AgentReport(Wire):
     `peers` has the list of peers that the node uses and, during a change, the list that it will use next.
     """
 
-    node_uid: Uid = msgspec.field(name="nodeUID")
-    boot_id: BootId = msgspec.field(name="bootID")
+    node_uid: Uid
+    boot_id: BootId
     sequence: Number
     acknowledged: Number
     steady_since: Number
@@ -170,9 +168,9 @@ class PeerProposal(Wire):
 class Marker(Wire):
     """A request that this boot of this node ends. A manager writes it for one remediation, and removes it."""
 
-    node_uid: Uid = msgspec.field(name="nodeUID")
-    boot_id: BootId = msgspec.field(name="bootID")
-    remediation_uid: Uid = msgspec.field(name="remediationUID")
+    node_uid: Uid
+    boot_id: BootId
+    remediation_uid: Uid
     drill: bool = False
     """Only the watchdog must end the boot, to measure the reset: the feeder requests no kernel reboot."""
     epoch: Annotated[int, about("The epoch of a leader.", ge=0, le=HIGHEST_REVISION)] = 0

@@ -2,8 +2,6 @@
 
 from typing import Annotated, Final
 
-import msgspec
-
 from nodemend.api.meta import Wire, about
 
 NODE_UID: Final = "5f0c1d3e-0b6a-4c8e-9a53-6d2f1be3a7c4"
@@ -50,13 +48,9 @@ class Evidence(Wire):
             extra_json_schema={"enum": ["E1", "E2", "E3", "E4", "E5"]},
             example="E5",
         ),
-    ] = msgspec.field(name="class")
-    node_uid: Annotated[str, about("The UID of the Node.", min_length=1, max_length=63, example=NODE_UID)] = (
-        msgspec.field(name="nodeUID")
-    )
-    boot_id: Annotated[str, about("The ID of the boot.", min_length=1, max_length=128, example=BOOT_ID)] = (
-        msgspec.field(name="bootID")
-    )
+    ]
+    node_uid: Annotated[str, about("The UID of the Node.", min_length=1, max_length=63, example=NODE_UID)]
+    boot_id: Annotated[str, about("The ID of the boot.", min_length=1, max_length=128, example=BOOT_ID)]
     by: Annotated[
         str, about("The source of the evidence: an operator or a component.", max_length=316, example=PERSON)
     ] = ""

@@ -7,8 +7,6 @@ spec and status, and a rule on the status would not apply to a write that omits 
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final
 
-import msgspec
-
 from nodemend.api import releasing
 from nodemend.api.evidence import BOOT_ID, NODE_UID, PERSON, REASON, RENEW_TIME, Evidence, HardwareId
 from nodemend.api.meta import ObjectMeta, ObservedGeneration, Rule, Wire, about
@@ -101,12 +99,8 @@ class Confirmation(Wire):
     reason: Annotated[
         str, about("The reason why the operator is certain.", min_length=1, max_length=1024, example=REASON)
     ]
-    node_uid: Annotated[
-        str, about("Repeats status.nodeUID.", min_length=1, max_length=63, example=NODE_UID)
-    ] = msgspec.field(name="nodeUID")
-    boot_id: Annotated[
-        str, about("Repeats status.bootID.", min_length=1, max_length=128, example=BOOT_ID)
-    ] = msgspec.field(name="bootID")
+    node_uid: Annotated[str, about("Repeats status.nodeUID.", min_length=1, max_length=63, example=NODE_UID)]
+    boot_id: Annotated[str, about("Repeats status.bootID.", min_length=1, max_length=128, example=BOOT_ID)]
     last_renew_time: Annotated[
         str,
         about(
@@ -140,9 +134,9 @@ class ManualRemediationStatus(Wire):
     message: releasing.WaitMessage = ""
     node_uid: Annotated[
         str, about("The UID of the Node under remediation.", max_length=63, example=NODE_UID)
-    ] = msgspec.field(name="nodeUID", default="")
-    boot_id: releasing.EndingBootId = msgspec.field(name="bootID", default="")
-    hardware_id: HardwareId = msgspec.field(name="hardwareID", default="")
+    ] = ""
+    boot_id: releasing.EndingBootId = ""
+    hardware_id: HardwareId = ""
     last_renew_time: Annotated[
         str, about("The kubelet's last Lease renewal; empty until the Lease has expired.", max_length=64)
     ] = ""

@@ -1,6 +1,6 @@
 """Building blocks of API types: encoding, times, limits, formats, conditions, selectors, metadata, pauses.
 
-API types are immutable. In JSON their keys are camelCase, and a missing field has its default.
+API types are immutable. In JSON their keys are camelCase (nodeUID), and a missing field has its default.
 
 Times are written as Kubernetes writes them: in UTC, with seconds (metav1.Time) or microseconds (MicroTime).
 
@@ -62,6 +62,15 @@ class Rule(NamedTuple):
     from_creation: bool = False
 
 
+_IN_CAPITALS: Final = ("id", "uid", "uuid")
+
+
+def camel_case(field: str) -> str:
+    """Return the key in JSON. Kubernetes writes identifiers in capitals unless they begin the key."""
+    first, *words = field.rstrip("_").split("_")
+    return first + "".join(word.upper() if word in _IN_CAPITALS else word.capitalize() for word in words)
+
+
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class _WireMeta(msgspec.StructMeta):
     """Gives every Wire type the same settings, so that no type can forget one."""
@@ -76,7 +85,7 @@ class _WireMeta(msgspec.StructMeta):
             namespace,
             frozen=True,
             kw_only=True,
-            rename="camel",
+            rename=camel_case,
             omit_defaults=True,
             gc=False,
         )
@@ -305,7 +314,7 @@ class ManagedFields(Wire):
     operation: str = ""
     subresource: str = ""
     time: str = ""
-    fields_v1: msgspec.Raw = msgspec.field(name="fieldsV1", default=msgspec.Raw(b"{}"))
+    fields_v1: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class ObjectMeta(Wire):

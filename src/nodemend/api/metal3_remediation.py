@@ -10,8 +10,6 @@ status would not apply to a write that omits the status.
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final
 
-import msgspec
-
 from nodemend.api import releasing
 from nodemend.api.evidence import NODE_UID, HardwareId
 from nodemend.api.meta import ObjectMeta, ObservedGeneration, Rule, Wire, about
@@ -223,11 +221,9 @@ class Metal3RemediationStatus(Wire):
     node_name: Annotated[
         str, about("The name of the node; empty if the machine has no node.", max_length=253)
     ] = ""
-    node_uid: Annotated[str, about("The UID of the Node.", max_length=63, example=NODE_UID)] = msgspec.field(
-        name="nodeUID", default=""
-    )
-    boot_id: releasing.EndingBootId = msgspec.field(name="bootID", default="")
-    hardware_id: HardwareId = msgspec.field(name="hardwareID", default="")
+    node_uid: Annotated[str, about("The UID of the Node.", max_length=63, example=NODE_UID)] = ""
+    boot_id: releasing.EndingBootId = ""
+    hardware_id: HardwareId = ""
     host: Annotated[TargetHost | None, about("The host, after it is identified as the node's.")] = None
     seen_on_version: Annotated[
         str,

@@ -3,8 +3,6 @@
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final
 
-import msgspec
-
 from nodemend.api import meta
 from nodemend.api.meta import (
     LIMIT_FORM,
@@ -313,7 +311,7 @@ class RecoveryReport(Wire):
     """An unfinished recovery. It is recorded before the remediation is deleted, so that none is lost."""
 
     node: Annotated[str, about("The node.", max_length=253)]
-    node_uid: Annotated[str, about("The UID of the Node.", max_length=63)] = msgspec.field(name="nodeUID")
+    node_uid: Annotated[str, about("The UID of the Node.", max_length=63)]
     phase: Annotated[
         RecoveryPhase,
         about(

@@ -6,8 +6,6 @@ By a RemediationOrder, a user orders the remediation of one node now, without wa
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final
 
-import msgspec
-
 from nodemend.api import condition_types, meta, well_known
 from nodemend.api.meta import LIMIT_FORM, Condition, Duration, Limit, ObjectMeta, Pause, Rule, Wire, about
 
@@ -39,7 +37,7 @@ class RemediationOrderSpec(Wire):
             max_length=63,
             example="5f0c1d3e-0b6a-4c8e-9a53-6d2f1be3a7c4",
         ),
-    ] = msgspec.field(name="nodeUID")
+    ]
     past_guard: Annotated[
         bool,
         about("Ignore the limits of the storm guard. All other checks still apply. Needs the verb override."),

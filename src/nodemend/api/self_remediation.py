@@ -9,8 +9,6 @@ status would not apply to a write that omits the status.
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final
 
-import msgspec
-
 from nodemend.api import releasing
 from nodemend.api.agent import MOST_LISTS, MOST_PROPOSED
 from nodemend.api.evidence import BOOT_ID, NODE_UID, HardwareId
@@ -121,12 +119,8 @@ class ProvenPeer(Wire):
     """The time for which one peer cannot have kept the node alive."""
 
     name: Annotated[str, about("The name of the peer's Node.", min_length=1, max_length=253)]
-    node_uid: Annotated[
-        str, about("The UID of that Node.", min_length=1, max_length=63, example=NODE_UID)
-    ] = msgspec.field(name="nodeUID")
-    boot_id: Annotated[str, about("The peer's boot ID.", min_length=1, max_length=128, example=BOOT_ID)] = (
-        msgspec.field(name="bootID")
-    )
+    node_uid: Annotated[str, about("The UID of that Node.", min_length=1, max_length=63, example=NODE_UID)]
+    boot_id: Annotated[str, about("The peer's boot ID.", min_length=1, max_length=128, example=BOOT_ID)]
     acknowledged: Annotated[int, about("The peer's last acknowledged renewal when the count started.", ge=0)]
     milliseconds: Annotated[int, about("Milliseconds counted since then, without a gap.", ge=0)] = 0
 
@@ -137,11 +131,9 @@ class SelfRemediationStatus(Wire):
     phase: Annotated[SelfRemediationPhase, about("The current phase.")] = SelfRemediationPhase.PENDING
     message: releasing.WaitMessage = ""
     node_name: Annotated[str, about("The name of the Node under remediation.", max_length=253)] = ""
-    node_uid: Annotated[str, about("The UID of that Node.", max_length=63, example=NODE_UID)] = msgspec.field(
-        name="nodeUID", default=""
-    )
-    boot_id: releasing.EndingBootId = msgspec.field(name="bootID", default="")
-    hardware_id: HardwareId = msgspec.field(name="hardwareID", default="")
+    node_uid: Annotated[str, about("The UID of that Node.", max_length=63, example=NODE_UID)] = ""
+    boot_id: releasing.EndingBootId = ""
+    hardware_id: HardwareId = ""
     marked: Annotated[MarkedLease | None, about("The Lease on which Nodemend's marker was observed.")] = None
     proven: Annotated[
         tuple[ProvenPeer, ...],

@@ -10,8 +10,6 @@
 from enum import StrEnum
 from typing import Any
 
-import msgspec
-
 from nodemend.api import well_known
 from nodemend.api.meta import ConditionStatus, ObjectMeta, Wire
 from nodemend.api.resources import Resource
@@ -178,13 +176,13 @@ class NodeReference(Wire):
 class MachineSpec(Wire):
     cluster_name: str = ""
     infrastructure_ref: InfrastructureReference | None = None
-    provider_id: str = msgspec.field(name="providerID", default="")
+    provider_id: str = ""
 
 
 class MachineNodeInfo(Wire):
     """Fields that Cluster API copies from the Machine's Node in its workload cluster."""
 
-    system_uuid: str = msgspec.field(name="systemUUID", default="")
+    system_uuid: str = ""
 
 
 class MachineStatus(Wire):
@@ -211,7 +209,7 @@ class Machine(Wire):
 
 
 class Metal3MachineSpec(Wire):
-    provider_id: str = msgspec.field(name="providerID", default="")
+    provider_id: str = ""
 
 
 class Metal3Machine(Wire):
@@ -229,7 +227,7 @@ class NodeTaint(Wire):
 class NodeSpec(Wire):
     taints: tuple[NodeTaint, ...] = ()
     unschedulable: bool = False
-    provider_id: str = msgspec.field(name="providerID", default="")
+    provider_id: str = ""
 
 
 class NodeCondition(Wire):
@@ -241,9 +239,9 @@ class NodeCondition(Wire):
 
 
 class NodeInfo(Wire):
-    boot_id: str = msgspec.field(name="bootID", default="")
-    system_uuid: str = msgspec.field(name="systemUUID", default="")
-    machine_id: str = msgspec.field(name="machineID", default="")
+    boot_id: str = ""
+    system_uuid: str = ""
+    machine_id: str = ""
 
 
 class NodeStatus(Wire):

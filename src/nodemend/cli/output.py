@@ -12,6 +12,7 @@ from typing import ClassVar, Final, Protocol
 
 import msgspec
 
+from nodemend.api.meta import camel_case
 from nodemend.cli.options import VIEW_VERSION, Form
 from nodemend.cli.text import spell_seconds
 from nodemend.rules.node import ConditionOwner, Finding, Match, NeverStarted, spell_finding
@@ -99,11 +100,6 @@ def as_plain(value: object) -> object:
             return [as_plain(inner) for inner in value]
         case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
             fields = dataclasses.fields(value)
-            return {_camel(field.name): as_plain(getattr(value, field.name)) for field in fields}
+            return {camel_case(field.name): as_plain(getattr(value, field.name)) for field in fields}
         case _:
             raise TypeError(f"{type(value).__name__} is no part of a view")
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(token.upper() if token in ("id", "uid") else token.capitalize() for token in rest)
