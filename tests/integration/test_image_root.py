@@ -41,7 +41,7 @@ def test_kubectl_mend_starts_in_it_as_an_unprivileged_user(root: Path) -> None:
 
 
 def test_everything_we_need_can_be_imported(root: Path) -> None:
-    modules = "aiohttp, msgspec, yaml, click, rich, structlog, prometheus_client, ssl, asyncio, nodemend"
+    modules = "aiohttp, msgspec, yaml, click, rich, prometheus_client, ssl, asyncio, nodemend"
 
     assert run_in(root, ["python3", "-I", "-c", f"import {modules}; print('ok')"]) == "ok\n"
 

@@ -36,8 +36,7 @@ from nodemend.cli.cluster import LeaderState
 from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.options import VIEW_VERSION
 from nodemend.cli.wind_down.leftovers import Leftover
-from nodemend.cmd import agent as agent_shell
-from nodemend.cmd import controllers
+from nodemend.cmd import controllers, serving
 from nodemend.guard.state import StormScopeKind, TargetState
 from nodemend.health.creation import FIELD_MANAGER as CHECKER
 from nodemend.health.machine.annotation import Clear
@@ -180,8 +179,8 @@ def _commands() -> Iterator[tuple[str, str]]:
     for code in ExitCode:
         yield "exit code of kubectl mend", f"{code.value} {code.meaning}"
     yield from _constants("exit code of the API check", agent_exit_codes)
-    yield "exit code of controllers and agent", f"{agent_shell.EXIT_STOPPED} stopped"
-    yield "exit code of controllers and agent", f"{agent_shell.EXIT_FAILED} failed"
+    yield "exit code of controllers and agent", f"{serving.EXIT_STOPPED} stopped"
+    yield "exit code of controllers and agent", f"{serving.EXIT_FAILED} failed"
     yield "apiVersion of CLI output", VIEW_VERSION
     for kind in all_view_kinds():
         yield "kind of CLI output", kind

@@ -1,7 +1,6 @@
 """Runs `nodemend-agent` on a node: renews its agent Lease, and lets the feeder continue while it may."""
 
 import asyncio
-import logging
 import os
 import socket
 import sys
@@ -32,20 +31,18 @@ from nodemend.agent.state import AgentIdentity
 from nodemend.agent.watchdog.device import forget_the_start, take_lock
 from nodemend.agent.watchdog.records_io import read_gate
 from nodemend.api.value_forms import PeerAddress, parse_address
-from nodemend.cmd.serving import listen, probes_of, until_stop_signal
-from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
+from nodemend.cmd.serving import listen, probes_of, run_program, until_stop_signal
+from nodemend.kube.asyncio_runtime import AsyncioRuntime
 from nodemend.kube.credentials import CredentialsError, in_cluster
 from nodemend.kube.credentials_io import LiveCredentials
 from nodemend.kube.http_transport import HttpTransport
 from nodemend.kube.tasks import run_together
 from nodemend.protocol.peers import CertificateTrust
 from nodemend.settings.agent import AgentSettings, run_with_settings
-from nodemend.telemetry.logging import LibraryLogs, Log, LogStream, PlainLog
+from nodemend.telemetry.logging import Log, LogStream
 from nodemend.telemetry.observers import HealthChecks
 
 NAME: Final = "nodemend-agent"
-EXIT_STOPPED: Final = 0
-EXIT_FAILED: Final = 1
 PAIR: Final = "pair.pem"
 """Certificate and key, in one file."""
 HEALTHY_WANTED: Final = 2
@@ -59,32 +56,24 @@ GRACEFUL_STOP_SECONDS: Final = 10.0
 
 
 def run_agent(settings: AgentSettings) -> int:
-    """Run until a signal ends it (0) or an external failure does (1). A bug in Nodemend raises.
+    """Run the agent, as `run_program` does.
 
     After a signal it first performs a graceful stop. After any other end, the feeder continues for as long as
     the last clean API check allows: an agent that is back by then has missed nothing.
     """
     runtime = AsyncioRuntime()
-    log = PlainLog(
-        stream=LogStream(sys.stderr),
+    log = Log(
+        LogStream(sys.stderr),
         form=settings.log_form,
         level=settings.log_level,
         fixed={"program": NAME, "version": __version__, "node": settings.node_name},
         wall=runtime.wall,
     )
-    logging.basicConfig(handlers=[LibraryLogs(log)], level=logging.WARNING, force=True)
-    try:
-        boot_id = Path(settings.boot_id).read_text(encoding="ascii").strip()
-        run(_serve(settings, boot_id, runtime, log))
-    except (CredentialsError, OSError) as error:
-        log.error("cannot go on", why=f"{type(error).__name__}: {error}")
-        return EXIT_FAILED
-    log.info("stopped")
-    return EXIT_STOPPED
+    return run_program(log, _serve(settings, runtime, log), (CredentialsError, OSError))
 
 
-async def _serve(settings: AgentSettings, boot_id: str, runtime: AsyncioRuntime, log: Log) -> None:
-    state = settings.state_folder
+async def _serve(settings: AgentSettings, runtime: AsyncioRuntime, log: Log) -> None:
+    state, boot_id = settings.state_folder, _boot_id(settings)
     if not take_lock(f"{state}/agent.lock"):
         raise BlockingIOError("another agent of this node has not ended yet")
     feeder, state_files = _feeder(settings, boot_id), _state_files(state, boot_id)
@@ -132,6 +121,10 @@ async def _serve(settings: AgentSettings, boot_id: str, runtime: AsyncioRuntime,
         await run_together(runtime, works)
         if not recalled.fence_requested:
             await _stop_gracefully(watching, log)
+
+
+def _boot_id(settings: AgentSettings) -> str:
+    return Path(settings.boot_id).read_text(encoding="ascii").strip()
 
 
 def _log_addresses(log: Log, peers: str, probes: int, host: str) -> None:

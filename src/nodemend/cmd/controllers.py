@@ -1,6 +1,5 @@
 """The programs nodemend-checker, nodemend-remediator and nodemend-signer."""
 
-import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ from prometheus_client.exposition import choose_encoder
 from nodemend import __version__
 from nodemend.api import metal3_remediation, well_known
 from nodemend.api.remediation_policy import Mode
-from nodemend.cmd.serving import serve_probes, until_stop_signal
+from nodemend.cmd.serving import EXIT_FAILED, run_program, serve_probes, until_stop_signal
 from nodemend.guard.policy_proof import (
     Admission,
     AdmissionTelemetry,
@@ -29,7 +28,7 @@ from nodemend.health.machine.events import MachineHealthCheckRecorder
 from nodemend.health.machine.manager import MachineCheckingSettings
 from nodemend.health.manager import Checker, CheckerObservers
 from nodemend.health.node.events import NodeHealthCheckRecorder
-from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
+from nodemend.kube.asyncio_runtime import AsyncioRuntime
 from nodemend.kube.client import CountedTransport
 from nodemend.kube.credentials import CredentialsError
 from nodemend.kube.credentials_io import LiveCredentials, find_connection
@@ -50,12 +49,9 @@ from nodemend.remediation.self_fencing.controller import SelfRemediationRecorder
 from nodemend.settings.controller import ControllerSettings, controller_command
 from nodemend.signer.controller import AgentSignerRecorder, Signer, SignerObservers
 from nodemend.telemetry import metric_labels
-from nodemend.telemetry.logging import LibraryLogs, Log, LogStream, open_log
+from nodemend.telemetry.logging import Log, LogStream
 from nodemend.telemetry.metrics import Metrics
 from nodemend.telemetry.observers import ElectionTelemetry, HealthChecks, LoopTelemetry
-
-EXIT_STOPPED: Final = 0
-EXIT_FAILED: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,25 +72,17 @@ Build = Callable[[ProgramDependencies], Checker | Remediator | Signer]
 
 
 def run_controller(name: str, build: Build, settings: ControllerSettings) -> int:
-    """Run until a signal ends it (0) or an external failure does (1). A bug in Nodemend raises."""
     runtime = AsyncioRuntime()
     fixed = {"program": name, "version": __version__, "identity": settings.identity}
-    log = open_log(
+    log = Log(
         LogStream(sys.stderr),
         form=settings.log_form,
         level=settings.log_level,
         fixed=fixed,
         wall=runtime.wall,
     )
-    # Log records of libraries become Nodemend's lines, so that the stream holds nothing else.
-    logging.basicConfig(handlers=[LibraryLogs(log)], level=logging.WARNING, force=True)
-    try:
-        run(_serve(name, build, settings, runtime, log))
-    except (CredentialsError, OSError, WorkOverranError) as error:
-        log.error("cannot go on", why=f"{type(error).__name__}: {error}")
-        return EXIT_FAILED
-    log.info("stopped")
-    return EXIT_STOPPED
+    serve = _serve(name, build, settings, runtime, log)
+    return run_program(log, serve, (CredentialsError, OSError, WorkOverranError))
 
 
 async def _serve(

@@ -1,23 +1,41 @@
-"""Serves probes and metrics over HTTP, and waits for the signal at which a program stops gracefully.
+"""Runs a program until a signal at which it stops gracefully, and serves its probes and metrics over HTTP.
 
 Kubelet reads /livez and /readyz on one port, Prometheus reads /metrics of a controller on another.
 
-The agent imports this module, so it imports neither click nor prometheus_client nor structlog.
+The agent imports this module, so it imports neither click nor prometheus_client.
 """
 
 import asyncio
+import logging
 import signal
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import web
 
+from nodemend.kube.asyncio_runtime import run
 from nodemend.settings.setting import Address
-from nodemend.telemetry.logging import Log
+from nodemend.telemetry.logging import LibraryLogs, Log
 from nodemend.telemetry.observers import HealthChecks
 from nodemend.telemetry.printable import printable
+
+EXIT_STOPPED: Final = 0
+EXIT_FAILED: Final = 1
+
+
+def run_program(log: Log, serve: Coroutine[Any, Any, None], failures: tuple[type[Exception], ...]) -> int:
+    """Run until a signal ends it (0) or one of the external `failures` does (1). A bug in Nodemend raises."""
+    # Log records of libraries become Nodemend's lines, so that the stream holds nothing else.
+    logging.basicConfig(handlers=[LibraryLogs(log)], level=logging.WARNING, force=True)
+    try:
+        run(serve)
+    except failures as error:
+        log.error("cannot go on", why=f"{type(error).__name__}: {error}")
+        return EXIT_FAILED
+    log.info("stopped")
+    return EXIT_STOPPED
 
 
 async def until_stop_signal(log: Log) -> None:

@@ -1,15 +1,14 @@
 """Writes log lines: one JSON object per line, or one line for a terminal. Foreign text cannot forge a line.
 
-A controller logs through structlog. An agent writes the same lines without structlog, which loads rich and
-costs megabytes that an agent does not have.
+The agent imports this module, so it needs no logging library: structlog loads rich and costs megabytes.
 """
 
 import logging
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Final, Protocol, TextIO, cast
+from typing import Final, TextIO
 
 import msgspec
 
@@ -31,18 +30,6 @@ class LogForm(StrEnum):
     AUTO = "auto"
     JSON = "json"
     CONSOLE = "console"
-
-
-class Log(Protocol):
-    """Writes one line per call. `event` is a fixed phrase; variable parts are fields. Never raises."""
-
-    def debug(self, event: str, **fields: object) -> object: ...
-
-    def info(self, event: str, **fields: object) -> object: ...
-
-    def warning(self, event: str, **fields: object) -> object: ...
-
-    def error(self, event: str, **fields: object) -> object: ...
 
 
 class LogStream:
@@ -69,19 +56,6 @@ def print_moment(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 
-class LibraryLogs(logging.Handler):
-    """Writes the log records of libraries as Nodemend's lines, so that the stream holds nothing else."""
-
-    def __init__(self, log: Log) -> None:
-        super().__init__()
-        self._log = log
-
-    def emit(self, record: logging.LogRecord) -> None:
-        say = self._log.error if record.levelno >= logging.ERROR else self._log.warning
-        why = f"{type(record.exc_info[1]).__name__}: {record.exc_info[1]}" if record.exc_info else ""
-        say("library", logger=record.name, message=record.getMessage(), error=why)
-
-
 def bounded(value: object) -> object:
     """The value for a field: None, a number, a boolean, or a text that is printable and not too long."""
     if value is None or isinstance(value, bool | int | float):
@@ -105,47 +79,12 @@ def _quoted(value: object) -> str:
     return msgspec.json.encode(text).decode() if not text or set(text) & set(' ="') else text
 
 
-__all__ = ["LibraryLogs", "Log", "LogForm", "LogLevel", "LogStream", "open_log", "print_moment"]
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Writes one line per call, with the `fixed` fields (program, version, identity). Never raises.
 
-
-def open_log(
-    stream: LogStream,
-    *,
-    form: LogForm,
-    level: LogLevel,
-    fixed: Mapping[str, str],
-    wall: Callable[[], datetime],
-) -> Log:
-    """A log whose every line has the `fixed` fields (program, version, identity)."""
-    # An agent writes the same lines through PlainLog, and has no megabytes to spare for structlog and rich.
-    import structlog  # noqa: PLC0415
-
-    console = stream.is_terminal if form is LogForm.AUTO else form is LogForm.CONSOLE
-    render = console_line if console else json_line
-
-    def finish(_logger: object, method: str, fields: MutableMapping[str, Any]) -> str:
-        said = {name: bounded(value) for name, value in fields.items()}
-        header = {"time": print_moment(wall()), "level": method, "event": said.pop("event", "")}
-        return render(header, said if console else {**fixed, **said, **fixed})
-
-    logger = structlog.wrap_logger(
-        _Writer(stream),
-        processors=[finish],
-        wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
-    )
-    return cast("Log", logger.bind())
-
-
-class _Writer:
-    """Receives finished lines of every level from structlog."""
-
-    def __init__(self, stream: LogStream) -> None:
-        self.debug = self.info = self.warning = self.error = stream.write
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlainLog:
-    """A Log. Every line has the `fixed` fields (program, version, node)."""
+    `event` is a fixed phrase; variable parts are fields.
+    """
 
     stream: LogStream
     form: LogForm
@@ -175,3 +114,16 @@ class PlainLog:
             self.stream.write(console_line(header, said))
         else:
             self.stream.write(json_line(header, {**self.fixed, **said, **self.fixed}))
+
+
+class LibraryLogs(logging.Handler):
+    """Writes the log records of libraries as Nodemend's lines, so that the stream holds nothing else."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__()
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say = self._log.error if record.levelno >= logging.ERROR else self._log.warning
+        why = f"{type(record.exc_info[1]).__name__}: {record.exc_info[1]}" if record.exc_info else ""
+        say("library", logger=record.name, message=record.getMessage(), error=why)

@@ -1,6 +1,9 @@
 """The log of a node's life, in order."""
 
+import io
+import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
@@ -23,6 +26,7 @@ from nodemend.api.agent import AgentReport, Marker, PeerEntry, WatchdogReport
 from nodemend.kube.outcome import LeaseFailed, LeaseFound
 from nodemend.protocol.peers import PeerReply
 from nodemend.records.agent_lease import AgentLease
+from nodemend.telemetry.logging import Log, LogForm, LogLevel, LogStream
 
 HARDWARE = WatchdogReport(class_="hardware", driver="iTCO_wdt", effective=10.0)
 PEERS = tuple(PeerEntry(name=name, address=f"{name}:1") for name in ("a", "b", "c", "d"))
@@ -30,26 +34,21 @@ DOWN = LeaseFailed("no answer by the deadline")
 
 
 class Lines:
-    """A Log that keeps its events."""
+    """The lines of a log, without their times."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self._written = io.StringIO()
+        self.log = Log(
+            LogStream(self._written), LogForm.JSON, LogLevel.DEBUG, fixed={}, wall=lambda: datetime.now(UTC)
+        )
 
-    def debug(self, event: str, **fields: object) -> None:
-        self._say("debug", event, fields)
+    @property
+    def said(self) -> list[str]:
+        return [_spell(**json.loads(line)) for line in self._written.getvalue().splitlines()]
 
-    def info(self, event: str, **fields: object) -> None:
-        self._say("info", event, fields)
 
-    def warning(self, event: str, **fields: object) -> None:
-        self._say("warning", event, fields)
-
-    def error(self, event: str, **fields: object) -> None:
-        self._say("error", event, fields)
-
-    def _say(self, level: str, event: str, fields: dict[str, object]) -> None:
-        reported = "".join(f" {name}={value}" for name, value in fields.items())
-        self.said.append(f"{level}: {event}{reported}")
+def _spell(time: str, level: str, event: str, **fields: object) -> str:
+    return f"{level}: {event}{''.join(f' {name}={value}' for name, value in fields.items())}"
 
 
 class Life:
@@ -57,7 +56,7 @@ class Life:
 
     def __init__(self) -> None:
         self.lines = Lines()
-        self.log = HeartbeatLog(self.lines)
+        self.log = HeartbeatLog(self.lines.log)
         who = AgentIdentity(node_uid="u", boot_id="boot-1", watchdog=HARDWARE)
         self.watch = Heartbeat(
             who, AgentState(active_terms=ActiveTerms(peers=PEERS), fresh=False), chance=0.0

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import pytest
 
-FOREIGN = ("click", "cryptography", "prometheus_client", "pygments", "rich", "structlog", "wsgiref", "yaml")
+FOREIGN = ("click", "cryptography", "prometheus_client", "pygments", "rich", "wsgiref", "yaml")
 OURS = (
     *("cli", "guard", "health", "remediation", "rules", "safety", "signer"),
     *("cmd.controllers", "kube.client", "kube.informer", "kube.kubeconfig", "kube.leader_election"),

@@ -10,7 +10,7 @@ from nodemend.api.meta import ObjectMeta
 from nodemend.api.upstream_types import CertificateSigningRequest, CertificateSigningRequestSpec
 from nodemend.signer.controller import AgentSignerRecorder
 from nodemend.signer.decide import Approve, CreateCa, Deny, Fail, Issue, Objection
-from nodemend.telemetry.logging import LogForm, LogLevel, LogStream, open_log
+from nodemend.telemetry.logging import Log, LogForm, LogLevel, LogStream
 from nodemend.telemetry.metrics import Metrics
 
 REQUEST = CertificateSigningRequest(
@@ -22,7 +22,7 @@ class Heard:
     def __init__(self) -> None:
         self.stream = io.StringIO()
         self.registry = CollectorRegistry()
-        log = open_log(
+        log = Log(
             LogStream(self.stream),
             form=LogForm.JSON,
             level=LogLevel.INFO,

@@ -4,7 +4,7 @@ import io
 
 from prometheus_client import CollectorRegistry
 
-from nodemend.telemetry.logging import Log, LogForm, LogLevel, LogStream, open_log
+from nodemend.telemetry.logging import Log, LogForm, LogLevel, LogStream
 from nodemend.telemetry.metrics import Metrics
 from simulation.scheduler import Scheduler
 
@@ -18,7 +18,7 @@ class Scraped:
     def log(self) -> Log:
         """A log that is discarded."""
         nowhere = LogStream(io.StringIO())
-        return open_log(nowhere, form=LogForm.JSON, level=LogLevel.INFO, fixed={}, wall=Scheduler(1).wall)
+        return Log(nowhere, form=LogForm.JSON, level=LogLevel.INFO, fixed={}, wall=Scheduler(1).wall)
 
     def value(self, name: str, **labels: str) -> float | None:
         return self._registry.get_sample_value(name, labels)

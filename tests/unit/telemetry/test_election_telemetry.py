@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from prometheus_client import CollectorRegistry
 
 from nodemend.kube.leader_runner import ElectionObserver
-from nodemend.telemetry.logging import LogForm, LogLevel, LogStream, open_log
+from nodemend.telemetry.logging import Log, LogForm, LogLevel, LogStream
 from nodemend.telemetry.metrics import Metrics
 from nodemend.telemetry.observers import ElectionTelemetry
 
@@ -15,7 +15,7 @@ from nodemend.telemetry.observers import ElectionTelemetry
 def test_a_leadership_from_its_beginning_to_its_end() -> None:
     registry, stream = CollectorRegistry(), io.StringIO()
     metrics = Metrics(registry, program="p", version="1", monotonic=lambda: 0.0)
-    log = open_log(
+    log = Log(
         LogStream(stream),
         form=LogForm.JSON,
         level=LogLevel.INFO,

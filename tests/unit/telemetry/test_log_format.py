@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodemend.telemetry.logging import LibraryLogs, Log, LogForm, LogLevel, LogStream, open_log
+from nodemend.telemetry.logging import LibraryLogs, Log, LogForm, LogLevel, LogStream
 
 MOMENT = datetime(2026, 1, 31, 13, 0, 0, 123_987, tzinfo=timezone(timedelta(hours=1)))
 FIXED = {"program": "nodemend-checker", "version": "1.2.3", "identity": "pod-0"}
@@ -26,7 +26,7 @@ class Broken(io.StringIO):
 
 
 def logging_to(stream: io.StringIO, form: LogForm = LogForm.AUTO, level: LogLevel = LogLevel.INFO) -> Log:
-    return open_log(LogStream(stream), form=form, level=level, fixed=FIXED, wall=lambda: MOMENT)
+    return Log(LogStream(stream), form=form, level=level, fixed=FIXED, wall=lambda: MOMENT)
 
 
 def test_a_line_has_time_level_event_and_who_says_so() -> None:
@@ -101,9 +101,7 @@ def test_a_requested_format_is_kept_on_a_terminal() -> None:
 
 def test_a_stream_that_is_gone_stops_nothing() -> None:
     stream = LogStream(Broken())
-    log = open_log(
-        stream, form=LogForm.JSON, level=LogLevel.INFO, fixed=FIXED, wall=lambda: datetime.now(UTC)
-    )
+    log = Log(stream, form=LogForm.JSON, level=LogLevel.INFO, fixed=FIXED, wall=lambda: datetime.now(UTC))
     log.info("held")
 
     assert stream.lost == 1

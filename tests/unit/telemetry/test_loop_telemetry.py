@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from prometheus_client import CollectorRegistry
 
 from nodemend.kube.controller import Done, LoopObserver, Retry
-from nodemend.telemetry.logging import LogForm, LogLevel, LogStream, open_log
+from nodemend.telemetry.logging import Log, LogForm, LogLevel, LogStream
 from nodemend.telemetry.metrics import Metrics
 from nodemend.telemetry.observers import LoopTelemetry
 
@@ -19,7 +19,7 @@ class RecordedEvents:
         self.stream = io.StringIO()
         self.registry = CollectorRegistry()
         metrics = Metrics(self.registry, program="p", version="1", monotonic=lambda: 0.0)
-        log = open_log(
+        log = Log(
             LogStream(self.stream),
             form=LogForm.JSON,
             level=LogLevel.INFO,

@@ -28,7 +28,7 @@ from nodemend.records.machine import (
 from nodemend.rules.machine import HealthConditions, MachineRules
 from nodemend.rules.request import Create, DeleteRemediation
 from nodemend.safety.limits import LimitSemantics
-from nodemend.telemetry.logging import LogForm, LogLevel, LogStream, open_log
+from nodemend.telemetry.logging import Log, LogForm, LogLevel, LogStream
 from nodemend.telemetry.metrics import Metrics
 from simulation.scheduler import Scheduler
 
@@ -83,7 +83,7 @@ class RecordedEvents:
         self.event_records: list[EventRecord] = []
         self.registry = CollectorRegistry()
         metrics = Metrics(self.registry, program="p", version="v", monotonic=lambda: 0.0)
-        log = open_log(
+        log = Log(
             LogStream(io.StringIO()),
             form=LogForm.JSON,
             level=LogLevel.INFO,

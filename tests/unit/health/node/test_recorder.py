@@ -20,7 +20,7 @@ from nodemend.kube.events import EventRecord
 from nodemend.records.remediation import RemediationWire, as_record
 from nodemend.rules.request import Create, DeleteRemediation, Escalate, Order
 from nodemend.safety.guard_holds import StartInterval, TooManyUnhealthy
-from nodemend.telemetry.logging import LogForm, LogLevel, LogStream, open_log
+from nodemend.telemetry.logging import Log, LogForm, LogLevel, LogStream
 from nodemend.telemetry.metrics import Metrics
 from tests.unit.cli.check.sound_facts import check, node
 
@@ -37,7 +37,7 @@ class RecordedEvents:
         self.stream = io.StringIO()
         self.registry = CollectorRegistry()
         self.events: list[EventRecord] = []
-        log = open_log(
+        log = Log(
             LogStream(self.stream),
             form=LogForm.JSON,
             level=LogLevel.INFO,

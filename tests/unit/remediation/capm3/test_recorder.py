@@ -19,7 +19,7 @@ from nodemend.remediation.capm3.decide import (
 )
 from nodemend.safety.holds import Hold
 from nodemend.safety.lifecycle import AddFinalizer, DropFinalizer
-from nodemend.telemetry.logging import LogForm, LogLevel, LogStream, open_log
+from nodemend.telemetry.logging import Log, LogForm, LogLevel, LogStream
 
 THEIRS = Capm3Remediation(metadata=ObjectMeta(name="m1", namespace="metal3", uid="theirs"))
 GOING = THEIRS.but(metadata=THEIRS.metadata.but(deletion_timestamp="2026-01-01T00:00:00Z"))
@@ -29,7 +29,7 @@ class Heard:
     def __init__(self) -> None:
         self.stream = io.StringIO()
         self.events: list[EventRecord] = []
-        log = open_log(
+        log = Log(
             LogStream(self.stream),
             form=LogForm.JSON,
             level=LogLevel.INFO,

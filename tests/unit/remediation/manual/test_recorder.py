@@ -26,7 +26,7 @@ from nodemend.safety.holds import (
     WaitingForConfirmation,
 )
 from nodemend.safety.release import ReleaseTicket, open_gate
-from nodemend.telemetry.logging import LogForm, LogLevel, LogStream, open_log
+from nodemend.telemetry.logging import Log, LogForm, LogLevel, LogStream
 from nodemend.telemetry.metrics import Metrics
 from simulation.processes import HostClock, SimulatedProcess
 from simulation.scheduler import EPOCH, Scheduler
@@ -52,7 +52,7 @@ class RecordedEvents:
         self.stream = io.StringIO()
         self.registry = CollectorRegistry()
         self.events: list[EventRecord] = []
-        log = open_log(
+        log = Log(
             LogStream(self.stream),
             form=LogForm.JSON,
             level=LogLevel.INFO,

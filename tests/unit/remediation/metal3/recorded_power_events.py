@@ -10,7 +10,7 @@ from nodemend.kube.events import EventRecord
 from nodemend.kube.ports import Runtime
 from nodemend.remediation.metal3.controller import PowerRecorder
 from nodemend.remediation.metal3.events import PowerCycleRecorder
-from nodemend.telemetry.logging import LogForm, LogLevel, LogStream, open_log
+from nodemend.telemetry.logging import Log, LogForm, LogLevel, LogStream
 from nodemend.telemetry.metrics import Metrics
 from simulation.processes import HostClock, SimulatedProcess
 from simulation.scheduler import Scheduler
@@ -24,7 +24,7 @@ class RecordedEvents:
         self.metrics = Metrics(self.registry, program="p", version="1", monotonic=self.runtime.monotonic)
         self.events: list[EventRecord] = []
         self._stream = io.StringIO()
-        log = open_log(
+        log = Log(
             LogStream(self._stream),
             form=LogForm.JSON,
             level=LogLevel.INFO,

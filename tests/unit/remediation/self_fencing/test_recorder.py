@@ -23,7 +23,7 @@ from nodemend.safety import lifecycle as steps
 from nodemend.safety.holds import Hold
 from nodemend.safety.release import ReleaseTicket
 from nodemend.safety.time_proof import Progress
-from nodemend.telemetry.logging import LogForm, LogLevel, LogStream, open_log
+from nodemend.telemetry.logging import Log, LogForm, LogLevel, LogStream
 from nodemend.telemetry.metrics import Metrics
 from simulation.processes import HostClock, SimulatedProcess
 from simulation.scheduler import Scheduler
@@ -47,7 +47,7 @@ class RecordedEvents:
         process = SimulatedProcess(Scheduler(1), "remediator", HostClock())
         self.registry = CollectorRegistry()
         self.events: list[EventRecord] = []
-        log = open_log(
+        log = Log(
             LogStream(io.StringIO()),
             form=LogForm.JSON,
             level=LogLevel.INFO,
