@@ -2,8 +2,10 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, Final
@@ -14,7 +16,7 @@ from prometheus_client.exposition import choose_encoder
 
 from nodemend import __version__
 from nodemend.api import metal3_remediation, well_known
-from nodemend.api.remediation_policy import Mode
+from nodemend.api.remediation_policy import Mode, RemediationPolicySpec
 from nodemend.cmd.serving import EXIT_FAILED, run_program, serve_probes, until_stop_signal
 from nodemend.guard.policy_proof import (
     Admission,
@@ -28,6 +30,7 @@ from nodemend.health.machine.events import MachineHealthCheckRecorder
 from nodemend.health.machine.manager import MachineCheckingSettings
 from nodemend.health.manager import Checker, CheckerObservers
 from nodemend.health.node.events import NodeHealthCheckRecorder
+from nodemend.health.node.targets import NodeView
 from nodemend.kube.asyncio_runtime import AsyncioRuntime
 from nodemend.kube.client import CountedTransport
 from nodemend.kube.credentials import CredentialsError
@@ -50,7 +53,22 @@ from nodemend.settings.controller import ControllerSettings, controller_command
 from nodemend.signer.controller import AgentSignerRecorder, Signer, SignerObservers
 from nodemend.telemetry import metric_labels
 from nodemend.telemetry.logging import Log, LogStream
-from nodemend.telemetry.metrics import Metrics
+from nodemend.telemetry.metrics import (
+    CACHE_STALENESS,
+    CAN_SIGN,
+    EVENTS,
+    MODE,
+    PAUSED,
+    PAUSED_WITHOUT_END,
+    QUEUE_DEPTH,
+    REMEDIATION_FAILED,
+    REMEDIATIONS_IN_FLIGHT,
+    UNREADABLE_OBJECTS,
+    WORKLOAD_CLUSTERS,
+    Metrics,
+    Readings,
+    Samples,
+)
 from nodemend.telemetry.observers import ElectionTelemetry, HealthChecks, LoopTelemetry
 
 
@@ -98,7 +116,7 @@ async def _serve(
     http = HttpTransport(LiveCredentials(connection, runtime), runtime)
     transport = CountedTransport(http, metrics.count_request)
     events = EventRecorder(runtime, transport, controller=f"nodemend.io/{name}", instance=settings.identity)
-    metrics.readings.follow_events(lambda: _outcomes(events))
+    metrics.readings.follow(EVENTS, lambda: _outcomes(events))
     lease = LeaseAddress(name, settings.system_namespace)
     election = ElectionSettings(lease=lease, candidate=settings.identity, timing=settings.lease)
     program = build(
@@ -127,9 +145,9 @@ async def _serve(
         await http.close()
 
 
-def _outcomes(events: EventRecorder) -> dict[str, int]:
+def _outcomes(events: EventRecorder) -> Samples:
     counts = events.counts
-    return {"written": counts.written, **{why.value: times for why, times in counts.dropped.items()}}
+    return {("written",): counts.written, **{(why.value,): times for why, times in counts.dropped.items()}}
 
 
 def expose_metrics(registry: CollectorRegistry, accepted: str) -> tuple[bytes, str]:
@@ -141,8 +159,13 @@ def expose_metrics(registry: CollectorRegistry, accepted: str) -> tuple[bytes, s
 CHECKER = "nodemend-checker"
 
 
+def _follow_age(around: ProgramDependencies, resource: str, age: Callable[[float], float]) -> None:
+    now = around.runtime.monotonic
+    around.metrics.readings.follow_value(CACHE_STALENESS, lambda: age(now()), resource)
+
+
 def build_checker(around: ProgramDependencies) -> Checker:
-    log, metrics, now = around.log, around.metrics, around.runtime.monotonic
+    log, metrics = around.log, around.metrics
     annotations = around.settings.external_remediation_annotation
     duty = requirement_of_checker(SHIPPED, around.election.lease.namespace, annotations=annotations)
     checker = Checker(
@@ -159,36 +182,42 @@ def build_checker(around: ProgramDependencies) -> Checker:
         admission=Admission(duty, AdmissionTelemetry(log, metrics, around.events.record)),
     )
     view, readings = checker.view, metrics.readings
-    readings.follow_cache("nodes", lambda: view.nodes.age(now()))
-    readings.follow_cache("nodehealthchecks", lambda: view.checks.age(now()))
-    readings.follow_cache("remediations", lambda: view.remedies.age(now()))
-    readings.follow_cache("remediationpolicies", lambda: view.policies.age(now()))
-    readings.follow_cache("remediationorders", lambda: view.orders.age(now()))
-    readings.follow_cache("etcdpods", lambda: view.etcd_pods.age(now()) if view.etcd_pods else 0.0)
-    readings.follow_queue("node_health_check", lambda: checker.waiting)
+    _follow_age(around, "nodes", view.nodes.age)
+    _follow_age(around, "nodehealthchecks", view.checks.age)
+    _follow_age(around, "remediations", view.remedies.age)
+    _follow_age(around, "remediationpolicies", view.policies.age)
+    _follow_age(around, "remediationorders", view.orders.age)
+    _follow_age(around, "etcdpods", lambda at: view.etcd_pods.age(at) if view.etcd_pods else 0.0)
+    readings.follow_value(QUEUE_DEPTH, lambda: checker.waiting, metric_labels.NODE_HEALTH_CHECK)
     if checker.machines is not None:
         machines = checker.machines
-        readings.follow_cache("machines", lambda: machines.view.age(now()))
-        readings.follow_queue("machine_health_check", lambda: machines.waiting)
+        _follow_age(around, "machines", machines.view.age)
+        readings.follow_value(QUEUE_DEPTH, lambda: machines.waiting, metric_labels.MACHINE_HEALTH_CHECK)
         if machines.workload is not None:
-            readings.follow_clusters(machines.workload.count)
-
-    def mode_and_pause() -> tuple[Mode, bool]:
-        policy = view.policies.get(well_known.POLICY_NAME)
-        if policy is None:
-            return Mode.DRY_RUN, False
-        return policy.spec.mode, active_pause(policy.spec.pause, around.runtime.wall()) is not None
-
-    def endless_pauses() -> Iterator[str]:
-        policy = view.policies.get(well_known.POLICY_NAME)
-        named = [(check.metadata.name, check.spec.pause) for check in view.checks.all()]
-        for name, pause in [("", policy.spec.pause if policy else None), *named]:
-            if pause is not None and pause.until is None:
-                yield name
-
-    readings.follow_policy(mode_and_pause)
-    readings.follow_pauses(endless_pauses)
+            clusters = machines.workload
+            readings.follow(
+                WORKLOAD_CLUSTERS, lambda: {(state,): count for state, count in clusters.count().items()}
+            )
+    follow_policy(readings, view, around.runtime.wall)
     return checker
+
+
+def follow_policy(readings: Readings, view: NodeView, wall: Callable[[], datetime]) -> None:
+    def policy() -> RemediationPolicySpec:
+        found = view.policies.get(well_known.POLICY_NAME)
+        return found.spec if found is not None else RemediationPolicySpec()
+
+    def paused() -> bool:
+        return active_pause(policy().pause, wall()) is not None
+
+    def endless_pauses() -> Samples:
+        named = [(check.metadata.name, check.spec.pause) for check in view.checks.all()]
+        pauses = [("", policy().pause), *named]
+        return {(name,): 1 for name, pause in pauses if pause is not None and pause.until is None}
+
+    readings.follow_value(PAUSED, paused)
+    readings.follow(MODE, lambda: {(mode.value,): mode is policy().mode for mode in Mode})
+    readings.follow(PAUSED_WITHOUT_END, endless_pauses)
 
 
 def _duty(around: ProgramDependencies) -> MachineCheckingSettings:
@@ -246,27 +275,28 @@ def build_remediator(around: ProgramDependencies) -> Remediator:
     for kind, watched in remediator.kinds.items():
         _follow(around, kind, watched)
     for name, cache in remediator.view.caches.items():
-        metrics.readings.follow_cache(name, lambda found=cache: found.age(around.runtime.monotonic()))  # type: ignore[misc]
+        _follow_age(around, name, cache.age)
     for name, count in remediator.view.unreadable.items():
-        metrics.readings.follow_unreadable(name, count)
-    metrics.readings.follow_queue("remediator", lambda: remediator.waiting)
+        metrics.readings.follow_value(UNREADABLE_OBJECTS, count, name)
+    metrics.readings.follow_value(QUEUE_DEPTH, lambda: remediator.waiting, metric_labels.REMEDIATOR)
     return remediator
 
 
 def _follow(around: ProgramDependencies, kind: str, watched: Reflector[Any, Any]) -> None:
     readings, found = around.metrics.readings, watched.cache
-    readings.follow_cache(f"{kind.lower()}s", lambda: found.age(around.runtime.monotonic()))
-    readings.follow_unreadable(f"{kind.lower()}s", lambda: len(watched.unreadable))
-    readings.follow_remediations(
-        kind, lambda: [one.status.phase for one in found.all() if one.status.phase not in SUCCEEDED]
+    _follow_age(around, f"{kind.lower()}s", found.age)
+    readings.follow_value(UNREADABLE_OBJECTS, lambda: len(watched.unreadable), f"{kind.lower()}s")
+    readings.follow(
+        REMEDIATIONS_IN_FLIGHT,
+        lambda: Counter((kind, one.status.phase) for one in found.all() if one.status.phase not in SUCCEEDED),
     )
-    readings.follow_failed(
-        kind,
-        lambda: [
-            (one.metadata.namespace, one.metadata.name)
+    readings.follow(
+        REMEDIATION_FAILED,
+        lambda: {
+            (kind, one.metadata.namespace, one.metadata.name): 1
             for one in found.all()
             if one.status.phase is metal3_remediation.Metal3RemediationPhase.FAILED
-        ],
+        },
     )
 
 
@@ -299,11 +329,9 @@ def build_signer(around: ProgramDependencies) -> Signer:
         CryptographySigner(),
         admission=Admission(duty, AdmissionTelemetry(log, metrics, around.events.record)),
     )
-    metrics.readings.follow_signer(lambda: signer.signs)
-    metrics.readings.follow_queue("signer", lambda: signer.waiting)
-    metrics.readings.follow_cache(
-        "certificatesigningrequests", lambda: signer.cache.age(around.runtime.monotonic())
-    )
+    metrics.readings.follow_value(CAN_SIGN, lambda: signer.signs)
+    metrics.readings.follow_value(QUEUE_DEPTH, lambda: signer.waiting, metric_labels.SIGNER)
+    _follow_age(around, "certificatesigningrequests", signer.cache.age)
     return signer
 
 

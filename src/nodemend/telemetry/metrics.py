@@ -5,25 +5,21 @@ special now. Such states (holds, contradicted evidence, hosts held off) are kept
 the time as an argument, and read at each scrape.
 """
 
-from collections import Counter as Counts
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-
-from nodemend.api.remediation_policy import Mode
 
 FORGOTTEN_AFTER: Final = 300.0
 """Seconds. An active hold is recorded again every few; one that is not has ended without a notification."""
 _MOST: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class HeldRemediation:
+class HeldRemediation(NamedTuple):
     """Identifies a remediation."""
 
     kind: str
@@ -106,8 +102,7 @@ class ContradictionRegistry:
         yield from self._seen.items()
 
 
-@dataclass(frozen=True, slots=True)
-class HostName:
+class HostName(NamedTuple):
     namespace: str
     name: str
 
@@ -378,6 +373,53 @@ METRIC_NAMES: Final = tuple(value for value in list(globals().values()) if isins
 """In the order of their definitions."""
 
 
+Samples = Mapping[tuple[str, ...], float]
+"""Values by the values of their labels."""
+
+_ALWAYS_EXPORTED: Final = (
+    CACHE_STALENESS,
+    UNREADABLE_OBJECTS,
+    QUEUE_DEPTH,
+    REMEDIATIONS_IN_FLIGHT,
+    REMEDIATION_HELD_SINCE,
+    REMEDIATION_FAILED,
+    EVIDENCE_CONTRADICTED,
+    HOST_HELD_SINCE,
+    HOST_UNHEALTHY,
+)
+_EXPORTED_IF_FOLLOWED: Final = (PAUSED, MODE, PAUSED_WITHOUT_END, EVENTS, CAN_SIGN, WORKLOAD_CLUSTERS)
+
+
+class Readings(Collector):
+    """Values of other components, read at each scrape. None of the sources may wait or fail."""
+
+    def __init__(self) -> None:
+        self._sources: dict[MetricName, list[Callable[[], Samples]]] = {
+            name: [] for name in (*_ALWAYS_EXPORTED, *_EXPORTED_IF_FOLLOWED)
+        }
+
+    def follow(self, name: MetricName, read: Callable[[], Samples]) -> None:
+        self._sources[name].append(read)
+
+    def follow_value(self, name: MetricName, read: Callable[[], float], *labels: str) -> None:
+        self.follow(name, lambda: {labels: read()})
+
+    def describe(self) -> Iterable[Metric]:
+        """No metrics, so that registering reads no source."""
+        return ()
+
+    def collect(self) -> Iterable[Metric]:
+        for name, sources in self._sources.items():
+            if not sources and name in _EXPORTED_IF_FOLLOWED:
+                continue
+            of = CounterMetricFamily if name.kind is MetricKind.COUNTER else GaugeMetricFamily
+            family = of(name.name, name.help, labels=name.labels)
+            for read in sources:
+                for labels, value in read().items():
+                    family.add_metric(labels, value)
+            yield family
+
+
 _BUCKETS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
 _LONG_BUCKETS: Final = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 3600.0, 14400.0, 86400.0)
 """Seconds: from a short threshold to a storm that lasted all day."""
@@ -414,12 +456,25 @@ class Metrics:
         self.holds = HoldRegistry()
         self.hosts = HeldHostRegistry()
         self.contradictions = ContradictionRegistry()
-        self.readings = Readings(self.holds, self.hosts, self.contradictions, monotonic)
+        self.readings = Readings()
+        self.readings.follow(REMEDIATION_HELD_SINCE, lambda: self._held_since(monotonic()))
+        self.readings.follow(EVIDENCE_CONTRADICTED, lambda: dict(self.contradictions.all()))
+        self.readings.follow(
+            HOST_HELD_SINCE,
+            lambda: {(*one.host, one.remediation): since for one, since in self.hosts.held()},
+        )
+        self.readings.follow(HOST_UNHEALTHY, lambda: dict.fromkeys(self.hosts.unhealthy(), 1.0))
         registry.register(self.readings)
         _gauge(BUILD_INFO, registry).labels(program, version).set(1)
 
     def count_request(self, verb: str, resource: str, outcome: str) -> None:
         self.api_requests.labels(verb, resource, outcome).inc()
+
+    def _held_since(self, now: float) -> Samples:
+        return {
+            (*held, status.reason, "yes" if status.released else "no"): status.since
+            for held, status in self.holds.all(now)
+        }
 
     def forget_work(self) -> None:
         """This replica no longer leads: drop its values of nodes and hosts, which the next leader reports."""
@@ -429,144 +484,6 @@ class Metrics:
             gauge.clear()
         self.holds.clear()
         self.hosts.clear()
-
-
-class Readings(Collector):
-    """Values of other components, read at each scrape. None of the sources may wait or fail."""
-
-    def __init__(
-        self,
-        holds: HoldRegistry,
-        hosts: HeldHostRegistry,
-        contradictions: ContradictionRegistry,
-        monotonic: Callable[[], float],
-    ) -> None:
-        self._holds = holds
-        self._hosts = hosts
-        self._contradictions = contradictions
-        self._monotonic = monotonic
-        self._ages: dict[str, Callable[[], float]] = {}
-        self._unreadable: dict[str, Callable[[], int]] = {}
-        self._depths: dict[str, Callable[[], int]] = {}
-        self._phases: dict[str, Callable[[], Iterable[str]]] = {}
-        self._failed: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {}
-        self._policy: Callable[[], tuple[Mode, bool]] | None = None
-        self._endless: Callable[[], Iterable[str]] | None = None
-        self._events: Callable[[], Mapping[str, int]] | None = None
-        self._clusters: Callable[[], Mapping[str, int]] | None = None
-        self._signs: Callable[[], bool] | None = None
-
-    def follow_signer(self, signs: Callable[[], bool]) -> None:
-        """`signs` returns True if certificates can be signed now."""
-        self._signs = signs
-
-    def follow_cache(self, resource: str, age: Callable[[], float]) -> None:
-        self._ages[resource] = age
-
-    def follow_unreadable(self, resource: str, count: Callable[[], int]) -> None:
-        self._unreadable[resource] = count
-
-    def follow_queue(self, controller: str, depth: Callable[[], int]) -> None:
-        self._depths[controller] = depth
-
-    def follow_remediations(self, kind: str, phases: Callable[[], Iterable[str]]) -> None:
-        """`phases` returns the phase of each remediation of this kind that is not over."""
-        self._phases[kind] = phases
-
-    def follow_failed(self, kind: str, failed: Callable[[], Iterable[tuple[str, str]]]) -> None:
-        """`failed` returns namespace and name of each remediation of this kind that failed permanently."""
-        self._failed[kind] = failed
-
-    def follow_policy(self, read: Callable[[], tuple[Mode, bool]]) -> None:
-        """`read` returns the active mode, and True if there is a pause."""
-        self._policy = read
-
-    def follow_pauses(self, endless: Callable[[], Iterable[str]]) -> None:
-        """`endless` names each check whose pause has no end; "" is the pause of the whole cluster."""
-        self._endless = endless
-
-    def follow_events(self, outcomes: Callable[[], Mapping[str, int]]) -> None:
-        self._events = outcomes
-
-    def follow_clusters(self, states: Callable[[], Mapping[str, int]]) -> None:
-        """`states` counts the workload clusters by their visibility."""
-        self._clusters = states
-
-    def describe(self) -> Iterable[Metric]:
-        """No metrics, so that registering reads no source."""
-        return ()
-
-    def collect(self) -> Iterable[Metric]:
-        yield _family(CACHE_STALENESS, {(resource,): age() for resource, age in self._ages.items()})
-        yield _family(
-            UNREADABLE_OBJECTS, {(name,): float(count()) for name, count in self._unreadable.items()}
-        )
-        yield _family(QUEUE_DEPTH, {(name,): float(depth()) for name, depth in self._depths.items()})
-        yield _family(REMEDIATIONS_IN_FLIGHT, self._in_flight())
-        yield _family(REMEDIATION_HELD_SINCE, self._held_since())
-        yield _family(REMEDIATION_FAILED, self._has_failed())
-        yield _family(EVIDENCE_CONTRADICTED, self._contradicted())
-        yield from self._host_families()
-        if self._policy is not None:
-            mode, paused = self._policy()
-            yield _family(PAUSED, {(): float(paused)})
-            yield _family(MODE, {(known.value,): float(known is mode) for known in Mode})
-        if self._endless is not None:
-            yield _family(PAUSED_WITHOUT_END, {(check,): 1.0 for check in self._endless()})
-        if self._events is not None:
-            yield self._event_family(self._events())
-        if self._signs is not None:
-            yield _family(CAN_SIGN, {(): float(self._signs())})
-        if self._clusters is not None:
-            states = self._clusters().items()
-            yield _family(WORKLOAD_CLUSTERS, {(state,): float(count) for state, count in states})
-
-    def _in_flight(self) -> dict[tuple[str, ...], float]:
-        counts = Counts((kind, phase) for kind, phases in self._phases.items() for phase in phases())
-        return {key: float(count) for key, count in counts.items()}
-
-    def _held_since(self) -> dict[tuple[str, ...], float]:
-        return {
-            (
-                held.kind,
-                held.namespace,
-                held.name,
-                status.reason,
-                "yes" if status.released else "no",
-            ): status.since
-            for held, status in self._holds.all(self._monotonic())
-        }
-
-    def _contradicted(self) -> dict[tuple[str, ...], float]:
-        return {(held.kind, held.namespace, held.name): at for held, at in self._contradictions.all()}
-
-    def _has_failed(self) -> dict[tuple[str, ...], float]:
-        return {(kind, *name): 1.0 for kind, failed in self._failed.items() for name in failed()}
-
-    def _host_families(self) -> Iterable[Metric]:
-        held: dict[tuple[str, ...], float] = {
-            (one.host.namespace, one.host.name, one.remediation): since for one, since in self._hosts.held()
-        }
-        unhealthy: dict[tuple[str, ...], float] = {
-            (host.namespace, host.name): 1.0 for host in self._hosts.unhealthy()
-        }
-        yield _family(HOST_HELD_SINCE, held)
-        yield _family(HOST_UNHEALTHY, unhealthy)
-
-    @staticmethod
-    def _event_family(outcomes: Mapping[str, int]) -> Metric:
-        name = EVENTS
-        family = CounterMetricFamily(name.name, name.help, labels=name.labels)
-        for outcome, count in outcomes.items():
-            family.add_metric((outcome,), count)
-        return family
-
-
-def _family(name: MetricName, values: Mapping[tuple[str, ...], float]) -> Metric:
-    family = GaugeMetricFamily(name.name, name.help, labels=name.labels)
-    for labels, value in values.items():
-        family.add_metric(labels, value)
-    return family
 
 
 def _gauge(name: MetricName, registry: CollectorRegistry) -> Gauge:

@@ -1,5 +1,6 @@
 """Makes foreign text safe to show: it cannot move a cursor, start a new line or hide other text."""
 
+import json
 from typing import Final
 
 LONGEST_TEXT: Final = 2048
@@ -29,21 +30,13 @@ def printable_json(document: str) -> str:
     if document.replace("\n", "").isprintable():
         return document
     return "".join(
-        character if character.isprintable() or character == "\n" else _json_escaped(character)
+        character if character.isprintable() or character == "\n" else json.dumps(character)[1:-1]
         for character in document
     )
 
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - len(_ELLIPSIS)] + _ELLIPSIS
-
-
-def _json_escaped(character: str) -> str:
-    code = ord(character)
-    if code <= 0xFFFF:
-        return f"\\u{code:04x}"
-    high, low = divmod(code - 0x10000, 0x400)
-    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
 
 
 def _escaped(character: str) -> str:

@@ -3,8 +3,19 @@
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from nodemend.api.remediation_policy import Mode
-from nodemend.telemetry.metrics import METRIC_NAMES, HeldRemediation, Metrics
+from nodemend.telemetry.metrics import (
+    CACHE_STALENESS,
+    CAN_SIGN,
+    EVENTS,
+    METRIC_NAMES,
+    MODE,
+    PAUSED,
+    PAUSED_WITHOUT_END,
+    REMEDIATIONS_IN_FLIGHT,
+    WORKLOAD_CLUSTERS,
+    HeldRemediation,
+    Metrics,
+)
 
 
 def exported() -> tuple[CollectorRegistry, Metrics]:
@@ -22,7 +33,7 @@ def test_it_says_what_runs() -> None:
 def test_values_kept_elsewhere_are_read_at_each_scrape() -> None:
     registry, metrics = exported()
     ages = [float("inf"), 4.5]
-    metrics.readings.follow_cache("nodes", lambda: ages.pop(0))
+    metrics.readings.follow_value(CACHE_STALENESS, lambda: ages.pop(0), "nodes")
 
     first = registry.get_sample_value("nodemend_cache_staleness_seconds", {"resource": "nodes"})
     second = registry.get_sample_value("nodemend_cache_staleness_seconds", {"resource": "nodes"})
@@ -30,24 +41,14 @@ def test_values_kept_elsewhere_are_read_at_each_scrape() -> None:
     assert (first, second) == (float("inf"), 4.5)
 
 
-def test_remediations_are_counted_by_phase() -> None:
+def test_one_metric_shows_the_values_of_all_its_sources() -> None:
     registry, metrics = exported()
-    metrics.readings.follow_remediations(
-        "ManualRemediation", lambda: ["WaitingForConfirmation", "Releasing", "WaitingForConfirmation"]
-    )
+    metrics.readings.follow(REMEDIATIONS_IN_FLIGHT, lambda: {("ManualRemediation", "Releasing"): 2})
+    metrics.readings.follow(REMEDIATIONS_IN_FLIGHT, lambda: {("SelfRemediation", "Releasing"): 1})
 
-    labels = {"kind": "ManualRemediation", "phase": "WaitingForConfirmation"}
-    assert registry.get_sample_value("nodemend_remediations_in_flight", labels) == 2
-
-
-def test_mode_and_pause_are_as_the_policy_has_them() -> None:
-    registry, metrics = exported()
-    metrics.readings.follow_policy(lambda: (Mode.ACT, True))
-    metrics.readings.follow_pauses(lambda: ["workers"])
-
-    assert registry.get_sample_value("nodemend_paused") == 1
-    assert registry.get_sample_value("nodemend_mode", {"mode": "Act"}) == 1
-    assert registry.get_sample_value("nodemend_mode", {"mode": "DryRun"}) == 0
+    for kind, count in (("ManualRemediation", 2), ("SelfRemediation", 1)):
+        labels = {"kind": kind, "phase": "Releasing"}
+        assert registry.get_sample_value("nodemend_remediations_in_flight", labels) == count
 
 
 @pytest.mark.conforms("N20")
@@ -71,7 +72,7 @@ def test_a_hold_shows_its_start_time_until_it_is_over() -> None:
 
 def test_workload_clusters_are_counted_by_how_they_are_seen() -> None:
     registry, metrics = exported()
-    metrics.readings.follow_clusters(lambda: {"seen": 2, "out_of_reach": 1})
+    metrics.readings.follow(WORKLOAD_CLUSTERS, lambda: {("seen",): 2, ("out_of_reach",): 1})
 
     for state, count in (("seen", 2.0), ("out_of_reach", 1.0)):
         assert registry.get_sample_value("nodemend_workload_clusters", {"state": state}) == count
@@ -90,11 +91,8 @@ def test_a_former_leader_exports_no_node_metrics() -> None:
 
 def test_every_metric_of_the_table_is_exported_under_its_name_and_kind() -> None:
     registry, metrics = exported()
-    metrics.readings.follow_policy(lambda: (Mode.DRY_RUN, False))
-    metrics.readings.follow_pauses(lambda: ["workers"])
-    metrics.readings.follow_events(lambda: {"written": 3})
-    metrics.readings.follow_clusters(lambda: {"seen": 2})
-    metrics.readings.follow_signer(lambda: True)
+    for metric in (PAUSED, MODE, PAUSED_WITHOUT_END, EVENTS, CAN_SIGN, WORKLOAD_CLUSTERS):
+        metrics.readings.follow_value(metric, lambda: 1.0, *metric.labels)
     text = generate_latest(registry).decode()
 
     for metric in METRIC_NAMES:
