@@ -19,12 +19,3 @@ def parse_duration(text: str) -> timedelta:
         raise ValueError(f"{text!r} is not a duration; write it like 90s, 5m or 1h30m")
     hours, minutes, seconds = (int(part) if part else 0 for part in found.groups())
     return timedelta(hours=hours, minutes=minutes, seconds=seconds)
-
-
-def print_duration(value: timedelta) -> str:
-    """Return the shortest form that parses to the same whole seconds."""
-    seconds = int(value.total_seconds())
-    hours, rest = divmod(seconds, 3600)
-    minutes, seconds = divmod(rest, 60)
-    parts = ((hours, "h"), (minutes, "m"), (seconds, "s"))
-    return "".join(f"{count}{unit}" for count, unit in parts if count) or "0s"

@@ -23,7 +23,6 @@ from nodemend.kube.client import ApiClient, list_all
 from nodemend.kube.outcome import (
     Acknowledged,
     Ok,
-    ReadOutcome,
     Reason,
     Refused,
     ServerFault,
@@ -158,9 +157,11 @@ class Cluster:
 
     async def ask(self, request: Request, kind: type[T]) -> ReadResult[T]:
         outcome = await self._client.read(request, kind, deadline=self.reader.deadline)
-        if isinstance(outcome, Ok) and outcome.server_time is not None:
+        if not isinstance(outcome, Ok):
+            return _failed(outcome)
+        if outcome.server_time is not None:
             self._clock = _ServerClock(outcome.server_time, self._runtime.monotonic())
-        return _fact(outcome)
+        return Present(outcome.value)
 
     async def all(
         self, resource: Resource, kind: type[T], of: Selection = EVERYTHING
@@ -260,10 +261,6 @@ class Cluster:
         return isinstance(review, AccessReview) and review.status.allowed
 
 
-def _fact(outcome: ReadOutcome[T]) -> ReadResult[T]:
-    return Present(outcome.value) if isinstance(outcome, Ok) else _failed(outcome)
-
-
 def _failed(failure: Refused | Unreachable | ServerFault | Undecodable) -> Absent | Unreadable:
     match failure:
         case Refused(reason=Reason.NOT_FOUND):
@@ -288,6 +285,11 @@ def unread_of(facts: Mapping[str, object]) -> dict[str, str]:
 def spell_unread(facts: Mapping[str, object]) -> tuple[str, ...]:
     """Return a sentence for each fact that could not be read."""
     return tuple(f"{what} cannot be read: {why}." for what, why in unread_of(facts).items())
+
+
+def too_busy(what: str, outcome: str, next_step: str = "try again.") -> CommandFailure:
+    """Return the failure of a command whose writes all conflicted. `outcome` says what was done."""
+    return CommandFailure(ExitCode.WRONG, f"{what} changed at every attempt. {outcome}", next_step)
 
 
 def not_installed() -> CommandFailure:

@@ -17,7 +17,7 @@ from nodemend.api.manual_remediation import Confirmation, ManualRemediation
 from nodemend.api.meta import parse_time
 from nodemend.api.resources import LEASE, MANUAL_REMEDIATION, NODE, POD, VOLUME_ATTACHMENT
 from nodemend.api.upstream_types import Lease, Node, Pod, VolumeAttachment
-from nodemend.cli.cluster import MANAGER, MOST_TRIES, Cluster, Refusal, accepted
+from nodemend.cli.cluster import MANAGER, MOST_TRIES, Cluster, Refusal, accepted, too_busy
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.listing import find_manual
 from nodemend.cli.text import quoted, spell_moment, spell_seconds
@@ -357,7 +357,7 @@ async def confirm(cluster: Cluster, shown: ConfirmView, *, dry_run: bool) -> Non
         request = _patch(facts.remediation, confirmation)
         if await cluster.change(request, _UNWRITTEN, dry_run=dry_run):
             return
-    raise _too_busy(shown.node)
+    raise too_busy(f"the remediation of {shown.node}", _UNWRITTEN)
 
 
 async def withdraw(
@@ -382,7 +382,7 @@ async def withdraw(
             return ConfirmationWithdrawnView(
                 node=node, namespace=where, by=confirmation.by, reason=confirmation.reason, dry_run=dry_run
             )
-    raise _too_busy(node)
+    raise too_busy(f"the remediation of {node}", _UNWRITTEN)
 
 
 def _refuse_change(shown: ConfirmView, confirmation: Confirmation) -> None:
@@ -408,12 +408,4 @@ def _patch(remediation: ManualRemediation, confirmation: Confirmation | None) ->
         change={"spec": {"confirmation": confirmation}},
         only_if=Precondition(metadata.uid, metadata.resource_version),
         manager=MANAGER,
-    )
-
-
-def _too_busy(node: str) -> CommandFailure:
-    return CommandFailure(
-        ExitCode.WRONG,
-        f"the remediation of {node} changed at every attempt. Nothing was written.",
-        "try again.",
     )

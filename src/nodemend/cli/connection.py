@@ -9,8 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
-import msgspec
-
+from nodemend.api.meta import ObjectMeta, Wire
 from nodemend.api.resources import NODE
 from nodemend.api.well_known import SYSTEM_NAMESPACE
 from nodemend.cli.cluster import Cluster
@@ -90,12 +89,8 @@ _WITHIN: Final = 3.0
 """Timeout in seconds for a user who has pressed Tab."""
 
 
-class _Metadata(msgspec.Struct, frozen=True):
-    name: str
-
-
-class _Named(msgspec.Struct, frozen=True):
-    metadata: _Metadata
+class _Named(Wire):
+    metadata: ObjectMeta
 
 
 def names_beginning_with(given: Mapping[str, Any], begun: str) -> list[str]:

@@ -17,7 +17,7 @@ from nodemend.api.remediation_policy import RemediationOrder, RemediationPolicy
 from nodemend.api.resources import LEASE, NODE, POD, REMEDIATION_ORDER, VOLUME_ATTACHMENT
 from nodemend.api.self_remediation import SelfRemediation
 from nodemend.api.upstream_types import BareMetalHost, Lease, Node, Pod, VolumeAttachment
-from nodemend.cli.cluster import Cluster, unread_of
+from nodemend.cli.cluster import Cluster, spell_unread
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.listing import (
     AnyRemediation,
@@ -44,6 +44,7 @@ VOLUMES: Final = "Volume attachments"
 _NOTHING: Final = Absent()
 _NO_HOST: Final = NoMachine("there is no Node to name it")
 _NO_MACHINES: Final = MachineListing()
+_NO_REMEDIATIONS: Final = Listing()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +63,7 @@ class NodeCase:
     policy: ReadResult[RemediationPolicy] = _NOTHING
     """Its status keeps the history of Machine remediations."""
     order: ReadResult[RemediationOrder] = _NOTHING
-    manual: ReadResult[list[ManualRemediation]] = _NOTHING
-    power: ReadResult[list[Metal3Remediation]] = _NOTHING
-    by_itself: ReadResult[list[SelfRemediation]] = _NOTHING
+    listed: Listing = _NO_REMEDIATIONS
     behind: ReadResult[MachineRef] = _NOTHING
     host: ReadResult[BareMetalHost] | NoMachine = _NO_HOST
     machines: MachineListing | Unreadable = _NO_MACHINES
@@ -87,14 +86,15 @@ class NodeCase:
     @property
     def remediations(self) -> tuple[AnyRemediation, ...]:
         """Nodemend's remediations of the node: open ones first, then the newest first."""
-        found = Listing(self.manual, self.power, self.by_itself).visible
-        found.sort(key=lambda one: one.metadata.creation_timestamp, reverse=True)
-        return tuple(sorted(found, key=lambda one: not is_open(one)))
+        newest = sorted(self.listed.visible, key=lambda one: one.metadata.creation_timestamp, reverse=True)
+        return tuple(sorted(newest, key=lambda one: not is_open(one)))
 
-    @property
-    def unread(self) -> dict[str, str]:
-        """Objects that could not be read, with reasons. Objects that are not installed are not included."""
-        named: dict[str, object] = {
+    def spell_unread(self, *but: str) -> tuple[str, ...]:
+        """Return a sentence for each unreadable object, except those named in `but`.
+
+        Objects that are not installed are not included.
+        """
+        facts: dict[str, object] = {
             "The Node": self.node,
             "The kubelet's Lease": self.kubelet,
             "Its agent's Lease": self.agent,
@@ -102,18 +102,14 @@ class NodeCase:
             "Health checks": self.all_checks,
             "The RemediationPolicy": self.policy,
             "Orders": self.order,
-            **Listing(self.manual, self.power, self.by_itself).by_kind,
+            **self.listed.by_kind,
             "Its Machine": self.behind,
             "Its BareMetalHost": self.host,
             "Machines": self.machines,
             PODS: self.pods,
             VOLUMES: self.volumes,
         }
-        return unread_of(named)
-
-    def spell_unread(self, *but: str) -> tuple[str, ...]:
-        """Return a sentence for each unreadable object, except those named in `but`."""
-        return tuple(f"{what} cannot be read: {why}." for what, why in self.unread.items() if what not in but)
+        return spell_unread({what: fact for what, fact in facts.items() if what not in but})
 
 
 async def gather_case(cluster: Cluster, name: str) -> NodeCase:
@@ -138,9 +134,7 @@ async def gather_case(cluster: Cluster, name: str) -> NodeCase:
         all_checks=await cluster.health_checks(),
         policy=await cluster.policy(),
         order=await cluster.find(REMEDIATION_ORDER, name, RemediationOrder),
-        manual=mine.manual,
-        power=mine.power,
-        by_itself=mine.by_itself,
+        listed=mine,
         behind=behind,
         host=await _host(locate, behind, known, asked),
         machines=await list_machines(cluster),

@@ -126,15 +126,6 @@ def namespace_option(meaning: str) -> Callable[[F], F]:
     return click.option("-n", "--namespace", default="", metavar="NAME", help=meaning)
 
 
-def output_option(function: F) -> F:
-    return _output_option((Form.TEXT, Form.JSON, Form.YAML))(function)
-
-
-def wide_output_option(function: F) -> F:
-    """Output flag of a command whose text has a longer form."""
-    return _output_option(tuple(Form))(function)
-
-
 def _output_option(forms: tuple[Form, ...]) -> Callable[[F], F]:
     return click.option(
         "-o",
@@ -148,11 +139,10 @@ def _output_option(forms: tuple[Form, ...]) -> Callable[[F], F]:
     )
 
 
-def utc_option(function: F) -> F:
-    return click.option("--utc", is_flag=True, help="Show times in UTC, not in local time.")(function)
-
-
-def dry_run_option(function: F) -> F:
-    return click.option(
-        "--dry-run", is_flag=True, help="Let the API server check everything and write nothing."
-    )(function)
+output_option = _output_option((Form.TEXT, Form.JSON, Form.YAML))
+wide_output_option = _output_option(tuple(Form))
+"""Output flag of a command whose text has a longer form."""
+utc_option = click.option("--utc", is_flag=True, help="Show times in UTC, not in local time.")
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Let the API server check everything and write nothing."
+)

@@ -10,8 +10,8 @@ from nodemend.api.meta import ObjectMeta, Pause, written_moment
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.resources import NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
 from nodemend.api.self_remediation import SelfRemediation
-from nodemend.cli.cluster import MANAGER, MOST_TRIES, Cluster, may_have, must_have, not_installed
-from nodemend.cli.exit_codes import CommandFailure, ExitCode
+from nodemend.cli.cluster import MANAGER, MOST_TRIES, Cluster, may_have, must_have, not_installed, too_busy
+from nodemend.cli.exit_codes import CommandFailure
 from nodemend.cli.listing import AnyRemediation, node_of
 from nodemend.cli.text import align, quoted
 from nodemend.kube.request import Precondition, Request, create, merge_patch
@@ -139,11 +139,7 @@ def _patch(holder: _Holder, pause: Pause | None) -> Request:
 
 def _too_busy(check: str) -> CommandFailure:
     what = f"nhc/{check}" if check else "the RemediationPolicy"
-    return CommandFailure(
-        ExitCode.WRONG,
-        f"{what} changed at every attempt. The pause was not changed.",
-        "try again.",
-    )
+    return too_busy(what, "The pause was not changed.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,6 +50,7 @@ from nodemend.api.upstream_types import (
     VolumeAttachment,
     VolumeAttachmentSpec,
 )
+from nodemend.cli.listing import Listing
 from nodemend.cli.node_report import NodeCase
 from nodemend.kube.events import EventWire, ReferenceSeen, SeriesSeen
 from nodemend.remediation.metal3.host_lookup import MachineRef
@@ -261,7 +262,8 @@ def a_case(now: float, **known: Any) -> NodeCase:
     """The case this many seconds after noon, with the given facts; everything else is not installed."""
     found: dict[str, Any] = {name: Present(value) for name, value in known.items()}
     node = found.pop("node", Present(a_node()))
-    return NodeCase(name=NODE, now=at(now), node=node, **found)
+    remediations = {kind: found.pop(kind) for kind in ("manual", "power", "by_itself") if kind in found}
+    return NodeCase(name=NODE, now=at(now), node=node, listed=Listing(**remediations), **found)
 
 
 def event(seconds: float, reason: str, note: str, **others: Any) -> EventWire:

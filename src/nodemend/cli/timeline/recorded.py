@@ -207,7 +207,7 @@ def _machine(case: NodeCase) -> Iterator[MomentDraft]:
 
 def _host(case: NodeCase) -> Iterator[MomentDraft]:
     """Yield the host's power state at the time when metal3 last wrote it, the only time in its status."""
-    begun = [written_moment(one.metadata.creation_timestamp) for one in value_of(case.power) or ()]
+    begun = [written_moment(one.metadata.creation_timestamp) for one in value_of(case.listed.power) or ()]
     if not isinstance(case.host, Present):
         return
     host = case.host.value

@@ -6,9 +6,10 @@ The state of a check is what the checker wrote in the status of the check or in 
 from collections.abc import Iterator
 from typing import Final
 
-from nodemend.api import condition_types, manual_remediation, metal3_remediation, well_known
+from nodemend.api import condition_types, well_known
 from nodemend.api.agent import HARDWARE, AgentReport
-from nodemend.api.meta import ConditionStatus, find
+from nodemend.api.manual_remediation import ManualRemediationPhase
+from nodemend.api.meta import ConditionStatus, find, find_true
 from nodemend.api.metal3_remediation import Metal3Remediation, Strategy
 from nodemend.api.metal3_remediation import Metal3RemediationPhase as PowerPhase
 from nodemend.api.node_health_check import NodeHealthCheck, TargetReport
@@ -48,7 +49,7 @@ def agent_branches(case: NodeCase) -> Iterator[Branch]:
 
 
 def _is_needed(case: NodeCase) -> bool:
-    return isinstance(case.by_itself, Present) and bool(case.by_itself.value)
+    return isinstance(case.listed.by_itself, Present) and bool(case.listed.by_itself.value)
 
 
 def _agent(case: NodeCase, agent: AgentInfo) -> Branch:
@@ -272,7 +273,7 @@ def _hosts(case: NodeCase) -> Iterator[Branch]:
     match case.host:
         case Present(host):
             yield _host(case, host)
-        case NoMachine(why) if case.power != Absent() and _is_affected(case):
+        case NoMachine(why) if case.listed.power != Absent() and _is_affected(case):
             yield Branch(kind="BareMetalHost", state="not found", says=(why,))
         case Absent():
             yield Branch(kind="BareMetalHost", state="gone", says=("the host that was held is gone",))
@@ -348,7 +349,7 @@ def node_branch(case: NodeCase, children: tuple[Branch, ...]) -> Branch:
 def _node_statements(case: NodeCase, node: Node) -> Iterator[str]:
     if node.metadata.deleting:
         yield "being deleted"
-    fenced = [one for one in case.remediations if _is_fenced(one)]
+    fenced = [one for one in case.remediations if find_true(one.status.conditions, condition_types.FENCED)]
     if fenced and fenced[0].status.evidence is not None:
         yield f"fenced on {fenced[0].status.evidence.class_}"
     elif open_remediation(case) is not None:
@@ -357,12 +358,6 @@ def _node_statements(case: NodeCase, node: Node) -> Iterator[str]:
         yield f"excluded by {alone}"
     if well_known.RELEASE_REVOKED in node.metadata.annotations:
         yield "a release was revoked here"
-
-
-def _is_fenced(remediation: AnyRemediation) -> bool:
-    return any(
-        (one.type, one.status) == (condition_types.FENCED, "True") for one in remediation.status.conditions
-    )
 
 
 def _taints(case: NodeCase, node: Node) -> Iterator[Branch]:
@@ -413,7 +408,7 @@ def remediation_branches(case: NodeCase) -> Iterator[Branch]:
 
 def _nothing_is_done(case: NodeCase) -> bool:
     """Return whether no remediation is open. False if one kind could not be read."""
-    unseen = any(isinstance(kind, Unreadable) for kind in (case.manual, case.power, case.by_itself))
+    unseen = any(isinstance(kind, Unreadable) for kind in case.listed.by_kind.values())
     return not unseen and not any(map(is_open, case.remediations))
 
 
@@ -490,14 +485,13 @@ def _evidence(case: NodeCase, remediation: AnyRemediation) -> Branch:
     evidence = remediation.status.evidence
     if evidence is None:
         return Branch(kind="Evidence", state="none", says=("nothing may be released",))
-    fenced = find(remediation.status.conditions, condition_types.FENCED)
-    stands = fenced is not None and fenced.status == "True"
+    fenced = find_true(remediation.status.conditions, condition_types.FENCED)
     said = [f"{evidence.by}: {evidence.reason}"]
     if (silent := age_of(evidence.last_renew_time, case.now)) is not None:
         said.append(f"the kubelet last renewed its Lease {spell_seconds(silent)} ago")
-    if not stands:
+    if fenced is None:
         said.append("no longer current: the node may run again")
-    age = age_of(fenced.last_transition_time, case.now) if fenced is not None and stands else None
+    age = age_of(fenced.last_transition_time, case.now) if fenced is not None else None
     return Branch(kind="Evidence", state=evidence.class_, for_seconds=age, says=tuple(said))
 
 
@@ -506,12 +500,8 @@ def _lock(case: NodeCase, remediation: AnyRemediation) -> Branch:
         case Present(lock) if lock.spec.holder_identity == remediation.metadata.uid:
             return Branch(kind="Lock", state="held")
         case Present(lock):
-            holder = (
-                lock.metadata.annotations.get(well_known.HOLDER, "")
-                or lock.spec.holder_identity
-                or "an unknown holder"
-            )
-            return Branch(kind="Lock", state="waiting", says=(f"held by {holder}",))
+            holder = lock.metadata.annotations.get(well_known.HOLDER) or lock.spec.holder_identity
+            return Branch(kind="Lock", state="waiting", says=(f"held by {holder or 'an unknown holder'}",))
         case Absent():
             return Branch(kind="Lock", state="not held")
         case Unreadable():
@@ -537,8 +527,6 @@ def _spell(pods: int, volumes: int) -> str:
 
 
 def _named(case: NodeCase) -> Iterator[Branch]:
-    pods = case.pods.value if isinstance(case.pods, Present) else []
-    volumes = case.volumes.value if isinstance(case.volumes, Present) else []
     by_pod = [
         Branch(
             kind="Pod",
@@ -546,7 +534,7 @@ def _named(case: NodeCase) -> Iterator[Branch]:
             namespace=one.metadata.namespace,
             state="Terminating" if one.metadata.deleting else one.status.phase,
         )
-        for one in pods
+        for one in value_of(case.pods) or ()
     ]
     by_volume = [
         Branch(
@@ -554,7 +542,7 @@ def _named(case: NodeCase) -> Iterator[Branch]:
             name=one.metadata.name,
             state="detaching" if one.metadata.deleting else "attached",
         )
-        for one in volumes
+        for one in value_of(case.volumes) or ()
     ]
     yield from _few(by_pod, "pod")
     yield from _few(by_volume, "volume attachment")
@@ -601,9 +589,9 @@ def _next_step(case: NodeCase) -> str:
     if under_way is None and _has_marker(case):
         return "kubectl mend check; its marker has no remediation any more"
     match under_way.status.phase if under_way is not None else None:
-        case manual_remediation.ManualRemediationPhase.WAITING_FOR_CONFIRMATION:
+        case ManualRemediationPhase.WAITING_FOR_CONFIRMATION:
             return f'once it is down: kubectl mend confirm {case.name} --reason "..."'
-        case metal3_remediation.Metal3RemediationPhase.FAILED:
+        case PowerPhase.FAILED:
             return f"repair the machine; to have it tried again after that: kubectl mend stop {case.name}"
         case None if is_ready(case):
             return "nothing"

@@ -16,6 +16,7 @@ from nodemend.api.node_health_check import TargetReport
 from nodemend.api.remediation_policy import RemediationOrder, RemediationOrderSpec
 from nodemend.api.self_remediation import MarkedLease, ProvenPeer
 from nodemend.api.self_remediation import SelfRemediationPhase as SelfPhase
+from nodemend.cli.listing import Listing
 from nodemend.cli.node_report import NodeCase
 from nodemend.cli.tree.branches import tree_view
 from nodemend.cli.tree.view import TreeView, render
@@ -148,13 +149,12 @@ def _unseen() -> NodeCase:
     case = _sick(900.0)
     return replace(
         case,
-        power=hidden,
+        listed=Listing(manual=Absent(), power=hidden),
         host=hidden,
         pods=hidden,
         volumes=hidden,
         lock=hidden,
         kubelet=hidden,
-        manual=Absent(),
     )
 
 
