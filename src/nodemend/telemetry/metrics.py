@@ -8,7 +8,7 @@ the time as an argument, and read at each scrape.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -146,225 +146,200 @@ class MetricKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MetricName:
+    kind: ClassVar[MetricKind]
     name: str
-    kind: MetricKind
     help: str
     labels: tuple[str, ...] = ()
 
 
-BUILD_INFO: Final = MetricName(
-    "nodemend_build_info",
-    MetricKind.GAUGE,
-    "Always 1; the labels have the program and its version.",
-    ("program", "version"),
+class GaugeName(MetricName):
+    kind = MetricKind.GAUGE
+
+    def create(self, registry: CollectorRegistry) -> Gauge:
+        return Gauge(self.name, self.help, self.labels, registry=registry)
+
+
+class CounterName(MetricName):
+    kind = MetricKind.COUNTER
+
+    def create(self, registry: CollectorRegistry) -> Counter:
+        return Counter(self.name, self.help, self.labels, registry=registry)
+
+
+_BUCKETS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
+_LONG_BUCKETS: Final = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 3600.0, 14400.0, 86400.0)
+"""Seconds: from a short threshold to a storm that lasted all day."""
+
+
+class HistogramName(MetricName):
+    kind = MetricKind.HISTOGRAM
+
+    def create(self, registry: CollectorRegistry, buckets: tuple[float, ...] = _BUCKETS) -> Histogram:
+        return Histogram(self.name, self.help, self.labels, registry=registry, buckets=buckets)
+
+
+BUILD_INFO: Final = GaugeName(
+    "nodemend_build_info", "Always 1; the labels have the program and its version.", ("program", "version")
 )
-LEADER: Final = MetricName("nodemend_leader", MetricKind.GAUGE, "1 while this replica leads, else 0.")
-EPOCH: Final = MetricName(
-    "nodemend_epoch", MetricKind.GAUGE, "The epoch of this replica's last leader term; 0 before the first."
+LEADER: Final = GaugeName("nodemend_leader", "1 while this replica leads, else 0.")
+EPOCH: Final = GaugeName(
+    "nodemend_epoch", "The epoch of this replica's last leader term; 0 before the first."
 )
-CAN_SIGN: Final = MetricName(
+CAN_SIGN: Final = GaugeName(
     "nodemend_can_sign",
-    MetricKind.GAUGE,
     "1 while this replica can sign agents' certificates: it leads, its authority is published, and its"
     " admission policies are proven. Else 0.",
 )
-CACHE_STALENESS: Final = MetricName(
+CACHE_STALENESS: Final = GaugeName(
     "nodemend_cache_staleness_seconds",
-    MetricKind.GAUGE,
     "Seconds since the cache of a resource was last known to be current; +Inf before its first full list.",
     ("resource",),
 )
-UNREADABLE_OBJECTS: Final = MetricName(
+UNREADABLE_OBJECTS: Final = GaugeName(
     "nodemend_unreadable_objects",
-    MetricKind.GAUGE,
     "Objects that this version cannot interpret, and therefore leaves alone.",
     ("resource",),
 )
-NODES: Final = MetricName(
-    "nodemend_nodes", MetricKind.GAUGE, "Targets of a health check, by state.", ("check", "state")
-)
-CHECK_STALLED: Final = MetricName(
+NODES: Final = GaugeName("nodemend_nodes", "Targets of a health check, by state.", ("check", "state"))
+CHECK_STALLED: Final = GaugeName(
     "nodemend_check_stalled",
-    MetricKind.GAUGE,
     "1 for each check of nodes that could not act on any failure, with the reason of its condition Stalled.",
     ("check", "reason"),
 )
-CHECK_OVERLAPPING: Final = MetricName(
+CHECK_OVERLAPPING: Final = GaugeName(
     "nodemend_check_overlapping",
-    MetricKind.GAUGE,
     "1 while a check of nodes selects nodes that another check watches, else 0.",
     ("check",),
 )
-UNSERVED: Final = MetricName(
+UNSERVED: Final = GaugeName(
     "nodemend_remediations_unserved",
-    MetricKind.GAUGE,
     "Remediations that a health check created, and that no controller has started.",
     ("check",),
 )
-AGENTS: Final = MetricName(
+AGENTS: Final = GaugeName(
     "nodemend_agents",
-    MetricKind.GAUGE,
     "Agents for self-fencing, as the remediator sees them: reporting, or silent on a node that is Ready.",
     ("state",),
 )
-RECOVERIES: Final = MetricName(
-    "nodemend_recoveries",
-    MetricKind.GAUGE,
-    "Pending or started recoveries of a health check, by phase.",
-    ("check", "phase"),
+RECOVERIES: Final = GaugeName(
+    "nodemend_recoveries", "Pending or started recoveries of a health check, by phase.", ("check", "phase")
 )
-REMEDIATIONS_IN_FLIGHT: Final = MetricName(
-    "nodemend_remediations_in_flight",
-    MetricKind.GAUGE,
-    "Remediations that are not over, by phase.",
-    ("kind", "phase"),
+REMEDIATIONS_IN_FLIGHT: Final = GaugeName(
+    "nodemend_remediations_in_flight", "Remediations that are not over, by phase.", ("kind", "phase")
 )
-REMEDIATION_HELD_SINCE: Final = MetricName(
+REMEDIATION_HELD_SINCE: Final = GaugeName(
     "nodemend_remediation_held_since_timestamp_seconds",
-    MetricKind.GAUGE,
     "Time at which this leader first observed the remediation held for this reason, and whether the node's"
     " workloads are released (yes, no). Present only while it is held.",
     ("kind", "namespace", "name", "reason", "released"),
 )
-REMEDIATION_FAILED: Final = MetricName(
+REMEDIATION_FAILED: Final = GaugeName(
     "nodemend_remediation_failed",
-    MetricKind.GAUGE,
     "1 for each remediation that has failed permanently and still exists: an operator must act.",
     ("kind", "namespace", "name"),
 )
-EVIDENCE_CONTRADICTED: Final = MetricName(
+EVIDENCE_CONTRADICTED: Final = GaugeName(
     "nodemend_evidence_contradicted_timestamp_seconds",
-    MetricKind.GAUGE,
     "Time at which this leader last observed that the old boot of a node ran after its workloads were"
     " released.",
     ("kind", "namespace", "name"),
 )
-PHASE_DURATION: Final = MetricName(
+PHASE_DURATION: Final = HistogramName(
     "nodemend_phase_duration_seconds",
-    MetricKind.HISTOGRAM,
     "Time that remediations spent in a phase, if this leader observed all of it; done, or failed with the"
     " attempt.",
     ("kind", "phase", "result"),
 )
-POWER_SWITCHES: Final = MetricName(
+POWER_SWITCHES: Final = CounterName(
     "nodemend_power_switches_total",
-    MetricKind.COUNTER,
     "Power-off requests that Nodemend placed on hosts (off) and cleared again (on).",
     ("to",),
 )
-POWER_CYCLE_FAILURES: Final = MetricName(
+POWER_CYCLE_FAILURES: Final = CounterName(
     "nodemend_power_cycle_failures_total",
-    MetricKind.COUNTER,
     "Failed power-cycle attempts, by the reason, and whether no further attempt follows.",
     ("reason", "permanent"),
 )
-HOST_HELD_SINCE: Final = MetricName(
+HOST_HELD_SINCE: Final = GaugeName(
     "nodemend_host_held_since_timestamp_seconds",
-    MetricKind.GAUGE,
     "Time at which this leader first observed Nodemend's power-off request on the host, and its remediation;"
     " the remediation is empty if it no longer exists.",
     ("namespace", "host", "remediation"),
 )
-HOST_UNHEALTHY: Final = MetricName(
+HOST_UNHEALTHY: Final = GaugeName(
     "nodemend_host_unhealthy",
-    MetricKind.GAUGE,
     "1 for each host that Nodemend marked unhealthy, until a user removes the mark.",
     ("namespace", "host"),
 )
-POWER_OFF_REQUESTS_LEFT_BEHIND: Final = MetricName(
+POWER_OFF_REQUESTS_LEFT_BEHIND: Final = CounterName(
     "nodemend_power_off_requests_left_behind_total",
-    MetricKind.COUNTER,
     "Observations of a power-off request of Nodemend whose remediation no longer exists: Nodemend cleared it"
     " (cleared), or kept it.",
     ("outcome",),
 )
-GUARD_CLOSED: Final = MetricName(
+GUARD_CLOSED: Final = GaugeName(
     "nodemend_guard_closed",
-    MetricKind.GAUGE,
     "1 while a health check may start no remediation, with the reason; 0 and no reason while it may.",
     ("check", "reason"),
 )
-GUARD_USED: Final = MetricName(
+GUARD_USED: Final = GaugeName(
     "nodemend_guard_used_nodes",
-    MetricKind.GAUGE,
     "Unhealthy count in a scope that has a limit: a check, a cluster or a failure domain.",
     ("controller", "scope", "name"),
 )
-GUARD_LIMIT: Final = MetricName(
+GUARD_LIMIT: Final = GaugeName(
     "nodemend_guard_limit_nodes",
-    MetricKind.GAUGE,
     "Unhealthy count at which the guard closes in that scope.",
     ("controller", "scope", "name"),
 )
-REMEDIATIONS_STARTED: Final = MetricName(
+REMEDIATIONS_STARTED: Final = CounterName(
     "nodemend_remediations_started_total",
-    MetricKind.COUNTER,
     "Started remediations, by kind; OwnerRemediation or MachineDeletion for machines without a template.",
     ("check", "kind"),
 )
-TIME_TO_START: Final = MetricName(
+TIME_TO_START: Final = HistogramName(
     "nodemend_time_to_start_seconds",
-    MetricKind.HISTOGRAM,
     "Seconds from the first observation of a failure to the start of the first remedy.",
     ("check",),
 )
-DECISIONS: Final = MetricName(
-    "nodemend_decisions_total",
-    MetricKind.COUNTER,
-    "Verdicts, steps and holds, by controller.",
-    ("controller", "verdict"),
+DECISIONS: Final = CounterName(
+    "nodemend_decisions_total", "Verdicts, steps and holds, by controller.", ("controller", "verdict")
 )
-API_REQUESTS: Final = MetricName(
+API_REQUESTS: Final = CounterName(
     "nodemend_api_requests_total",
-    MetricKind.COUNTER,
     "Requests to the API server by status code; unsent or unanswered for requests without one.",
     ("verb", "resource", "outcome"),
 )
-RECONCILE_DURATION: Final = MetricName(
-    "nodemend_reconcile_duration_seconds",
-    MetricKind.HISTOGRAM,
-    "Duration of one reconcile.",
-    ("controller",),
+RECONCILE_DURATION: Final = HistogramName(
+    "nodemend_reconcile_duration_seconds", "Duration of one reconcile.", ("controller",)
 )
-RECONCILE_OUTCOMES: Final = MetricName(
+RECONCILE_OUTCOMES: Final = CounterName(
     "nodemend_reconciles_total",
-    MetricKind.COUNTER,
     "Reconciles by outcome: Done, RequeueAfter, Retry, or Crashed.",
     ("controller", "outcome"),
 )
-QUEUE_DEPTH: Final = MetricName(
-    "nodemend_queue_depth", MetricKind.GAUGE, "Keys that wait for a reconcile.", ("controller",)
-)
-PAUSED: Final = MetricName(
-    "nodemend_paused", MetricKind.GAUGE, "1 while the RemediationPolicy has a pause, else 0."
-)
-PAUSED_WITHOUT_END: Final = MetricName(
+QUEUE_DEPTH: Final = GaugeName("nodemend_queue_depth", "Keys that wait for a reconcile.", ("controller",))
+PAUSED: Final = GaugeName("nodemend_paused", "1 while the RemediationPolicy has a pause, else 0.")
+PAUSED_WITHOUT_END: Final = GaugeName(
     "nodemend_paused_without_end",
-    MetricKind.GAUGE,
     "1 for each pause that only a user ends: of a check, or, with no name, of the whole cluster.",
     ("check",),
 )
-MODE: Final = MetricName(
-    "nodemend_mode",
-    MetricKind.GAUGE,
-    "1 for the mode that the RemediationPolicy has, 0 for the other.",
-    ("mode",),
+MODE: Final = GaugeName(
+    "nodemend_mode", "1 for the mode that the RemediationPolicy has, 0 for the other.", ("mode",)
 )
-EVENTS: Final = MetricName(
+EVENTS: Final = CounterName(
     "nodemend_events_total",
-    MetricKind.COUNTER,
     "Kubernetes events by outcome: written, or the reason why they were dropped.",
     ("outcome",),
 )
-WORKLOAD_CLUSTERS: Final = MetricName(
+WORKLOAD_CLUSTERS: Final = GaugeName(
     "nodemend_workload_clusters",
-    MetricKind.GAUGE,
     "Workload clusters whose Nodes Nodemend watches, by visibility: seen, not_vouched_for, out_of_reach.",
     ("state",),
 )
-ADMISSION_POLICY_ACTIVE: Final = MetricName(
+ADMISSION_POLICY_ACTIVE: Final = GaugeName(
     "nodemend_admission_policy_in_force",
-    MetricKind.GAUGE,
     "1 for a proven admission policy of Nodemend, 0 while it is not in force, or while that is unknown.",
     ("policy",),
 )
@@ -420,39 +395,34 @@ class Readings(Collector):
             yield family
 
 
-_BUCKETS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
-_LONG_BUCKETS: Final = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 3600.0, 14400.0, 86400.0)
-"""Seconds: from a short threshold to a storm that lasted all day."""
-
-
 class Metrics:
     """Metrics that are counted as events happen; `readings` has the values that are read at each scrape."""
 
     def __init__(
         self, registry: CollectorRegistry, *, program: str, version: str, monotonic: Callable[[], float]
     ) -> None:
-        self.leader = _gauge(LEADER, registry)
-        self.epoch = _gauge(EPOCH, registry)
-        self.nodes = _gauge(NODES, registry)
-        self.check_stalled = _gauge(CHECK_STALLED, registry)
-        self.check_overlapping = _gauge(CHECK_OVERLAPPING, registry)
-        self.unserved = _gauge(UNSERVED, registry)
-        self.agents = _gauge(AGENTS, registry)
-        self.recoveries = _gauge(RECOVERIES, registry)
-        self.guard_closed = _gauge(GUARD_CLOSED, registry)
-        self.guard_used = _gauge(GUARD_USED, registry)
-        self.guard_limit = _gauge(GUARD_LIMIT, registry)
-        self.started = _counter(REMEDIATIONS_STARTED, registry)
-        self.seconds_to_start = _histogram(TIME_TO_START, registry, _LONG_BUCKETS)
-        self.decisions = _counter(DECISIONS, registry)
-        self.phase_seconds = _histogram(PHASE_DURATION, registry, _LONG_BUCKETS)
-        self.power_switches = _counter(POWER_SWITCHES, registry)
-        self.power_cycle_failures = _counter(POWER_CYCLE_FAILURES, registry)
-        self.power_off_requests_left_behind = _counter(POWER_OFF_REQUESTS_LEFT_BEHIND, registry)
-        self.api_requests = _counter(API_REQUESTS, registry)
-        self.admission_policy_active = _gauge(ADMISSION_POLICY_ACTIVE, registry)
-        self.reconciles = _counter(RECONCILE_OUTCOMES, registry)
-        self.reconcile_seconds = _histogram(RECONCILE_DURATION, registry)
+        self.leader = LEADER.create(registry)
+        self.epoch = EPOCH.create(registry)
+        self.nodes = NODES.create(registry)
+        self.check_stalled = CHECK_STALLED.create(registry)
+        self.check_overlapping = CHECK_OVERLAPPING.create(registry)
+        self.unserved = UNSERVED.create(registry)
+        self.agents = AGENTS.create(registry)
+        self.recoveries = RECOVERIES.create(registry)
+        self.guard_closed = GUARD_CLOSED.create(registry)
+        self.guard_used = GUARD_USED.create(registry)
+        self.guard_limit = GUARD_LIMIT.create(registry)
+        self.started = REMEDIATIONS_STARTED.create(registry)
+        self.seconds_to_start = TIME_TO_START.create(registry, _LONG_BUCKETS)
+        self.decisions = DECISIONS.create(registry)
+        self.phase_seconds = PHASE_DURATION.create(registry, _LONG_BUCKETS)
+        self.power_switches = POWER_SWITCHES.create(registry)
+        self.power_cycle_failures = POWER_CYCLE_FAILURES.create(registry)
+        self.power_off_requests_left_behind = POWER_OFF_REQUESTS_LEFT_BEHIND.create(registry)
+        self.api_requests = API_REQUESTS.create(registry)
+        self.admission_policy_active = ADMISSION_POLICY_ACTIVE.create(registry)
+        self.reconciles = RECONCILE_OUTCOMES.create(registry)
+        self.reconcile_seconds = RECONCILE_DURATION.create(registry)
         self.holds = HoldRegistry()
         self.hosts = HeldHostRegistry()
         self.contradictions = ContradictionRegistry()
@@ -465,7 +435,7 @@ class Metrics:
         )
         self.readings.follow(HOST_UNHEALTHY, lambda: dict.fromkeys(self.hosts.unhealthy(), 1.0))
         registry.register(self.readings)
-        _gauge(BUILD_INFO, registry).labels(program, version).set(1)
+        BUILD_INFO.create(registry).labels(program, version).set(1)
 
     def count_request(self, verb: str, resource: str, outcome: str) -> None:
         self.api_requests.labels(verb, resource, outcome).inc()
@@ -484,17 +454,3 @@ class Metrics:
             gauge.clear()
         self.holds.clear()
         self.hosts.clear()
-
-
-def _gauge(name: MetricName, registry: CollectorRegistry) -> Gauge:
-    return Gauge(name.name, name.help, name.labels, registry=registry)
-
-
-def _counter(name: MetricName, registry: CollectorRegistry) -> Counter:
-    return Counter(name.name, name.help, name.labels, registry=registry)
-
-
-def _histogram(
-    name: MetricName, registry: CollectorRegistry, buckets: tuple[float, ...] = _BUCKETS
-) -> Histogram:
-    return Histogram(name.name, name.help, name.labels, registry=registry, buckets=buckets)

@@ -91,8 +91,8 @@ def test_a_former_leader_exports_no_node_metrics() -> None:
 
 def test_every_metric_of_the_table_is_exported_under_its_name_and_kind() -> None:
     registry, metrics = exported()
-    for metric in (PAUSED, MODE, PAUSED_WITHOUT_END, EVENTS, CAN_SIGN, WORKLOAD_CLUSTERS):
-        metrics.readings.follow_value(metric, lambda: 1.0, *metric.labels)
+    for optional in (PAUSED, MODE, PAUSED_WITHOUT_END, EVENTS, CAN_SIGN, WORKLOAD_CLUSTERS):
+        metrics.readings.follow_value(optional, lambda: 1.0, *optional.labels)
     text = generate_latest(registry).decode()
 
     for metric in METRIC_NAMES:
