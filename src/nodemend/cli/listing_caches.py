@@ -6,7 +6,7 @@ The module imports much of health/, so `status` imports it only in a cluster wit
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.cli.cluster import Cluster, must_have
@@ -17,11 +17,13 @@ from nodemend.health.machine.targets import MachineObservations
 from nodemend.health.remediation_index import NotServed, RemediationIndex, RemedyKind, TemplateKind, find_kind
 from nodemend.kube.store import Change, DecodedObject, Projection, Store, key_of
 from nodemend.records.machine import (
+    MachineCondition,
     MachineWire,
     machine_check_records,
     machine_records,
     workload_cluster_records,
 )
+from nodemend.records.node import NodeConditionRecord
 from nodemend.records.remediation import RemediationWire
 from nodemend.safety.facts import Absent, Present
 
@@ -93,20 +95,12 @@ async def _find_kinds(cluster: Cluster, asked: Iterable[TemplateKind]) -> Remedi
     return remedies
 
 
-class Dated(Protocol):
-    """A condition with the time of its last change."""
-
-    @property
-    def type(self) -> str: ...
-
-    @property
-    def status(self) -> str: ...
-
-    @property
-    def last_transition_time(self) -> str | None: ...
-
-
-def remember_written(ages: ConditionTracker, uid: str, conditions: Sequence[Dated], now: datetime) -> None:
+def remember_written(
+    ages: ConditionTracker,
+    uid: str,
+    conditions: Sequence[MachineCondition | NodeConditionRecord],
+    now: datetime,
+) -> None:
     """Observe the conditions at the times written in them, as a component would that had watched."""
     since = [NOW_IN_VIEW - written_age(one.last_transition_time, now) for one in conditions]
     for begin in sorted(set(since)):

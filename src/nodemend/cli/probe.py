@@ -68,15 +68,18 @@ class ProbeFacts:
     node: Node
     agent: ReadResult[AgentInfo]
     peers: Mapping[str, ReadResult[AgentInfo]] = field(default_factory=dict)
-    templates: Mapping[TemplateReference, ReadResult[SelfRemediationTemplate]] = field(default_factory=dict)
-    """Self-fencing templates that the node's check names."""
-    absent: frozenset[TemplateReference] = frozenset()
-    """Nodemend's templates that the node's check names and that do not exist."""
+    templates: Mapping[TemplateReference, ReadResult[AnyTemplate]] = field(default_factory=dict)
+    """Nodemend's templates that the node's check names."""
 
     @property
     def check(self) -> NodeHealthCheck | None:
         """The check that owns the node."""
         return next(iter(self.case.checks), None)
+
+    @property
+    def absent(self) -> frozenset[TemplateReference]:
+        """Nodemend's templates that the node's check names and that do not exist."""
+        return frozenset(one for one, found in self.templates.items() if isinstance(found, Absent))
 
 
 async def gather(cluster: Cluster, name: str) -> ProbeFacts:
@@ -85,14 +88,12 @@ async def gather(cluster: Cluster, name: str) -> ProbeFacts:
     node = must_have(case.node, f"node {name}")
     agent = project(case.agent, lambda lease: read_agent(lease, case.now))
     names = agent.value.peers if isinstance(agent, Present) else ()
-    named = await _read_named_templates(cluster, case)
     return ProbeFacts(
         case,
         node,
         agent,
         peers={peer: await _agent_of(cluster, peer) for peer in names},
-        templates=_of_self_fencing(named),
-        absent=frozenset(one for one, seen in named.items() if isinstance(seen, Absent)),
+        templates=await _read_named_templates(cluster, case),
     )
 
 
@@ -113,21 +114,6 @@ async def _read_named_templates(
         for resource, kind in _OURS.items()
         if is_of(one, resource)
     }
-
-
-def _of_self_fencing(
-    named: Mapping[TemplateReference, ReadResult[AnyTemplate]],
-) -> dict[TemplateReference, ReadResult[SelfRemediationTemplate]]:
-    found: dict[TemplateReference, ReadResult[SelfRemediationTemplate]] = {}
-    for one, seen in named.items():
-        match seen:
-            case Present(SelfRemediationTemplate() as template):
-                found[one] = Present(template)
-            case Absent() | Unreadable() if is_of_self_fencing(one):
-                found[one] = seen
-            case _:
-                pass
-    return found
 
 
 class Possible(StrEnum):
@@ -496,7 +482,8 @@ def _notes(facts: ProbeFacts, ways: tuple[ReleasePath, ...]) -> Iterator[str]:
         yield _certificate(agent)
     if any(way.kind == _SELF_KIND and not way.remedy for way in ways):
         yield "No check requests its SelfRemediation; this assumes a template that accepts no weakness."
-    if any(isinstance(found, Unreadable) for found in facts.templates.values()):
+    named = facts.templates.items()
+    if any(is_of_self_fencing(one) and isinstance(found, Unreadable) for one, found in named):
         yield "Its template cannot be read; this assumes one that accepts no weakness."
     if isinstance(facts.case.behind, Present):
         yield "Its Machine may be under a MachineHealthCheck as well, which this command does not evaluate."

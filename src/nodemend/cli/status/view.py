@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from nodemend.api import condition_reasons, condition_types, well_known
 from nodemend.api.manual_remediation import ManualRemediationPhase
@@ -16,6 +16,7 @@ from nodemend.cli.cluster import LeaderState, LeaderView, spell_unread, unread_l
 from nodemend.cli.listing import (
     AnyRemediation,
     Listing,
+    MachineListing,
     age_of,
     contradiction_of,
     is_open,
@@ -42,10 +43,6 @@ class MachineRow:
     for_seconds: float | None
     check: str
     why: str
-
-
-if TYPE_CHECKING:
-    from nodemend.cli.listing import MachineListing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,7 +223,7 @@ def status_view(
     leaders: Iterable[LeaderView],
     checks: Present[list[NodeHealthCheck]] | Unreadable,
     remediations: Listing,
-    machines: "MachineListing | Unreadable",
+    machines: MachineListing | Unreadable,
     now: datetime,
 ) -> StatusView:
     known_checks = checks.value if isinstance(checks, Present) else []
@@ -253,7 +250,7 @@ def status_view(
     )
 
 
-def _machines(machines: "MachineListing | Unreadable", now: datetime) -> MachinesShown:
+def _machines(machines: MachineListing | Unreadable, now: datetime) -> MachinesShown:
     if isinstance(machines, Unreadable) or not machines.checks:
         return MachinesShown()
     # Imported here because most clusters have no Machines and this import is half of the startup time.

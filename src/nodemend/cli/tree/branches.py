@@ -60,18 +60,15 @@ def _agent(case: NodeCase, agent: AgentInfo) -> Branch:
         state, says = "reporting", [] if ago is None else [f"renewed {spell_seconds(ago)} ago"]
     else:
         state, says = "silent", [f"{spell_seconds(agent.silent_after)} count as silence"]
+    if agent.report is not None and agent.report.version:
+        says.append(f"version {agent.report.version}")
     return Branch(
         kind="Agent",
         state=state,
         for_seconds=ago if state == "silent" else None,
-        says=(*says, *_version(agent.report)),
+        says=tuple(says),
         children=(*_of_report(case, agent.report), *_marker(case, agent)),
     )
-
-
-def _version(report: AgentReport | None) -> Iterator[str]:
-    if report is not None and report.version:
-        yield f"version {report.version}"
 
 
 def _of_report(case: NodeCase, report: AgentReport | None) -> Iterator[Branch]:
@@ -83,13 +80,9 @@ def _of_report(case: NodeCase, report: AgentReport | None) -> Iterator[Branch]:
     elif node is not None and node.status.node_info.boot_id not in ("", report.boot_id):
         says = (f"boot {report.boot_id}", f"the Node still names {node.status.node_info.boot_id}")
         yield Branch(kind="Report", state="of a new boot", says=says)
-    yield Branch(
-        kind="Watchdog",
-        state=spell_watchdog(report.watchdog),
-        says=tuple(_watchdog(report)),
-    )
-    yield Branch(kind="BootGate", state="installed" if report.boot_gate else "none", says=_gate(report))
-    yield Branch(kind="Peers", state=_peers(report), says=_names(report))
+    yield Branch(kind="Watchdog", state=spell_watchdog(report.watchdog), says=tuple(_watchdog(report)))
+    yield _gate(report)
+    yield _peers(report)
 
 
 def _watchdog(report: AgentReport) -> Iterator[str]:
@@ -101,24 +94,21 @@ def _watchdog(report: AgentReport) -> Iterator[str]:
         yield watchdog.why
 
 
-def _gate(report: AgentReport) -> tuple[str, ...]:
+def _gate(report: AgentReport) -> Branch:
     if report.boot_gate:
-        return ("the kubelet starts only if there is no marker",)
-    return ("a new boot may run its pods before it is reported",)
+        says = ("the kubelet starts only if there is no marker",)
+        return Branch(kind="BootGate", state="installed", says=says)
+    says = ("a new boot may run its pods before it is reported",)
+    return Branch(kind="BootGate", state="none", says=says)
 
 
-def _peers(report: AgentReport) -> str:
-    """Return the number of peers in the newest list. During a change the node also uses the previous list."""
-    if not report.peers or not report.peers[-1]:
-        return "none"
+def _peers(report: AgentReport) -> Branch:
+    """Return the peers in the newest list. During a change the node also uses the previous list."""
+    newest = report.peers[-1] if report.peers else ()
+    if not newest:
+        return Branch(kind="Peers", state="none", says=("without peers nothing is proven by time",))
     changes = ", which are being changed" if len(report.peers) > 1 else ""
-    return f"{len(report.peers[-1])}{changes}"
-
-
-def _names(report: AgentReport) -> tuple[str, ...]:
-    if not report.peers or not report.peers[-1]:
-        return ("without peers nothing is proven by time",)
-    return (spell_names(report.peers[-1], MOST_PEERS),)
+    return Branch(kind="Peers", state=f"{len(newest)}{changes}", says=(spell_names(newest, MOST_PEERS),))
 
 
 def _marker(case: NodeCase, agent: AgentInfo) -> Iterator[Branch]:

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from nodemend.api.agent import AgentReport, CertificateReport, WatchdogReport
 from nodemend.api.node_health_check import Remedy, TemplateReference
-from nodemend.api.self_remediation import SelfRemediationPhase, SelfRemediationTemplate, Weakness
+from nodemend.api.self_remediation import SelfRemediationPhase, Weakness
 from nodemend.cli.agents import AgentInfo, read_agent
-from nodemend.cli.probe import ProbeFacts, ProbeView, probe_view, render
+from nodemend.cli.probe import AnyTemplate, ProbeFacts, ProbeView, probe_view, render
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 from tests.unit.cli.check.fencing_cluster import RESET, SOFTDOG, template
 from tests.unit.cli.check.sound_facts import CALL
@@ -52,7 +52,7 @@ def agent(report: AgentReport = A_REPORT, renewed: float = 97.0, name: str = NOD
 def facts_of(
     *remedies: TemplateReference,
     agent_: ReadResult[AgentInfo] | None = None,
-    accepting: ReadResult[SelfRemediationTemplate] | None = None,
+    accepting: ReadResult[AnyTemplate] | None = None,
     silent: tuple[str, ...] = (),
     **known: Any,
 ) -> ProbeFacts:

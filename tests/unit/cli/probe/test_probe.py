@@ -11,7 +11,7 @@ from nodemend.cli.agents import fewest_peers
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.exit_codes import CommandFailure
 from nodemend.cli.probe import Possible, ProbeView, gather, probe_view
-from nodemend.safety.facts import Present, Unreadable
+from nodemend.safety.facts import Absent, Present, Unreadable
 from tests.unit.cli.check.fencing_cluster import RESET
 from tests.unit.cli.check.sound_facts import CALL
 from tests.unit.cli.node_cases import A_REPORT, a_host
@@ -123,7 +123,7 @@ def test_the_cost_of_a_ride_through_is_shown_in_seconds() -> None:
 
 @pytest.mark.attack("U8")
 def test_a_remedy_whose_template_is_not_there_is_not_called_possible() -> None:
-    view = probe_view(replace(facts_of(CALL), absent=frozenset({CALL})))
+    view = probe_view(replace(facts_of(CALL), templates={CALL: Absent()}))
     [way] = [way for way in view.ways if way.remedy]
 
     assert way.possible is Possible.NO
