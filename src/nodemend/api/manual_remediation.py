@@ -1,8 +1,4 @@
-"""ManualRemediation: an operator powers the node off and confirms that; then Nodemend releases its workloads.
-
-The API server applies the CEL rules to every writer. The rules are at the root of the schema: they relate
-spec and status, and a rule on the status would not apply to a write that omits the status.
-"""
+"""ManualRemediation: an operator powers the node off and confirms that; then its workloads are released."""
 
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final
@@ -64,8 +60,6 @@ _ON_THE_RELEASE: Final = (
     ),
     releasing.EVIDENCE_KEPT,
 )
-
-RULES: Final = (*_ON_THE_SPEC, *_ON_THE_TARGET, *_ON_THE_RELEASE)
 
 
 class ManualRemediationPhase(StrEnum):
@@ -165,7 +159,7 @@ class ManualRemediationStatus(Wire):
 class ManualRemediation(Wire):
     """Heals one node with the help of an operator. Named like the node."""
 
-    RULES: ClassVar = RULES
+    RULES: ClassVar = (*_ON_THE_SPEC, *_ON_THE_TARGET, *_ON_THE_RELEASE)
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ManualRemediationSpec = ManualRemediationSpec()

@@ -310,8 +310,6 @@ class OwnerReference(Wire):
 class ManagedFields(Wire):
     """Fields that one manager owns, with the time of its last write by the API server's clock."""
 
-    manager: str = ""
-    operation: str = ""
     subresource: str = ""
     time: str = ""
     fields_v1: msgspec.Raw = msgspec.Raw(b"{}")

@@ -2,9 +2,6 @@
 
 Of CAPM3's Metal3Remediation (infrastructure.cluster.x-k8s.io), only the fields that Nodemend reads and writes
 are defined.
-
-The API server applies the CEL rules to every writer. The rules are at the root of the schema: a rule on the
-status would not apply to a write that omits the status.
 """
 
 from enum import StrEnum

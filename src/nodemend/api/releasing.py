@@ -1,4 +1,8 @@
-"""Status fields and CEL rules that the kinds of remediation which release workloads share."""
+"""Status fields and CEL rules that the kinds of remediation which release workloads share.
+
+The API server applies the CEL rules of a kind to every writer. They are at the root of the schema: a rule on
+the status would not apply to a write that omits the status.
+"""
 
 from typing import Annotated, Final
 

@@ -1,9 +1,6 @@
 """SelfRemediation: a node resets itself by its watchdog, and Nodemend proves from outside that it has.
 
 Then Nodemend releases its workloads. The proof is a new boot that the node reports (E2), or time (E4).
-
-The API server applies the CEL rules to every writer. The rules are at the root of the schema: a rule on the
-status would not apply to a write that omits the status.
 """
 
 from enum import StrEnum
@@ -60,8 +57,6 @@ _ON_THE_RELEASE: Final = (
     releasing.EVIDENCE_FIXED,
     releasing.EVIDENCE_KEPT,
 )
-
-RULES: Final = (*_ON_THE_TARGET, *_ON_THE_RELEASE)
 
 
 class SelfRemediationPhase(StrEnum):
@@ -162,7 +157,7 @@ class SelfRemediationStatus(Wire):
 class SelfRemediation(Wire):
     """Heals one node by a reset through its own watchdog. Named like the node, or like its Machine."""
 
-    RULES: ClassVar = RULES
+    RULES: ClassVar = (*_ON_THE_TARGET, *_ON_THE_RELEASE)
 
     metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[SelfRemediationSpec, releasing.FIXED_SETTINGS] = SelfRemediationSpec()

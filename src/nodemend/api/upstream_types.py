@@ -148,7 +148,6 @@ class Event(Wire):
 class LeaseSpec(Wire):
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
-    acquire_time: str | None = None
     renew_time: str | None = None
     lease_transitions: int | None = None
 
@@ -161,12 +160,10 @@ class Lease(Wire):
 
 
 class InfrastructureReference(Wire):
-    """The older form has `api_version`, the newer form has `api_group`."""
-
     kind: str = ""
     name: str = ""
     api_version: str = ""
-    api_group: str = ""
+    """Empty in the newer form, which has only the group."""
 
 
 class NodeReference(Wire):

@@ -200,8 +200,6 @@ class ConfirmView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmedView:
-    """The result of the confirmation."""
-
     kind: ClassVar[str] = "Confirmed"
     confirmation: ConfirmView
     dry_run: bool

@@ -37,8 +37,6 @@ class ClusterOptions:
 
 
 class Form(StrEnum):
-    """Output formats."""
-
     TEXT = "text"
     WIDE = "wide"
     JSON = "json"

@@ -137,8 +137,6 @@ class OrderView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderedView:
-    """The result of the order."""
-
     kind: ClassVar[str] = "Ordered"
     order: OrderView
     dry_run: bool

@@ -74,8 +74,6 @@ from nodemend.telemetry.observers import ElectionTelemetry, HealthChecks, LoopTe
 
 @dataclass(frozen=True, slots=True)
 class ProgramDependencies:
-    """The dependencies from which a program is built."""
-
     runtime: Runtime
     transport: Transport
     connector: Connector

@@ -20,8 +20,6 @@ _MOST: Final = 10_000
 
 
 class HeldRemediation(NamedTuple):
-    """Identifies a remediation."""
-
     kind: str
     namespace: str
     name: str
@@ -40,8 +38,6 @@ class HoldStatus:
 
 
 class HoldRegistry:
-    """Stores the current hold of each remediation."""
-
     def __init__(self) -> None:
         self._holds: dict[HeldRemediation, HoldStatus] = {}
 

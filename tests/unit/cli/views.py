@@ -1,10 +1,11 @@
-"""All kinds of output of `kubectl mend`, from every command."""
+"""The output of `kubectl mend`, as data."""
 
 import importlib
 import inspect
 import pkgutil
 
 import nodemend.cli
+from nodemend.cli.tree.view import Branch
 
 
 def all_view_kinds() -> tuple[str, ...]:
@@ -16,3 +17,8 @@ def all_view_kinds() -> tuple[str, ...]:
         if name.endswith("View")
     }
     return tuple(sorted(kind for kind in found if isinstance(kind, str)))
+
+
+def below(branch: Branch) -> list[Branch]:
+    """The branch and all branches below it."""
+    return [branch, *(one for child in branch.children for one in below(child))]

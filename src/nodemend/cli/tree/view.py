@@ -23,12 +23,6 @@ class Branch:
     says: tuple[str, ...] = ()
     children: "tuple[Branch, ...]" = ()
 
-    def __iter__(self) -> "Iterator[Branch]":
-        """Yield this branch and all branches below it."""
-        yield self
-        for child in self.children:
-            yield from child
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeView:

@@ -172,8 +172,6 @@ _AGAIN = "then: kubectl mend wind-down"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftoverExplanation:
-    """Three sentences for the user."""
-
     what: str
     because: str
     next_step: str

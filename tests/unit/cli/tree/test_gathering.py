@@ -12,6 +12,7 @@ from simulation.cluster.world import World
 from simulation.metal3.rack import furnish, shaped
 from tests.unit.cli.simulated_caller import SimulatedCaller
 from tests.unit.cli.unhealthy_world import SICK, unhealthy_world
+from tests.unit.cli.views import below
 
 LENIENT = {"maxUnhealthy": "100%", "settleTime": "5s", "minInterval": "1s"}
 EVERYTHING = (
@@ -33,7 +34,7 @@ async def read(cluster: Cluster) -> TreeView:
 
 
 def states(view: TreeView) -> dict[str, str]:
-    return {branch.kind: branch.state for branch in view.root}
+    return {branch.kind: branch.state for branch in below(view.root)}
 
 
 def test_a_node_that_waits_for_a_person() -> None:
@@ -62,7 +63,7 @@ def test_a_pod_that_stays_on_an_out_of_service_node_is_not_pending() -> None:
             world.admin_api.create(POD, {"metadata": {"name": name}, "spec": spec}, "default")
         view = caller.run(read)
 
-    assert {branch.name for branch in view.root if branch.kind == "Pod"} == {"db-0", "web"}
+    assert {branch.name for branch in below(view.root) if branch.kind == "Pod"} == {"db-0", "web"}
 
 
 @pytest.mark.slow
@@ -77,11 +78,16 @@ def test_a_node_whose_host_is_held_off() -> None:
     rack.close()
     world.close()
 
-    found = {branch.kind: branch for branch in view.root}
+    found = {branch.kind: branch for branch in below(view.root)}
     assert (found["BareMetalHost"].state, found["Metal3Remediation"].state) == ("off", "power-off")
     assert f"power-off requested by Nodemend for nodemend-system/{SICK}" in found["BareMetalHost"].says
     assert found["Evidence"] == Branch(kind="Evidence", state="none", says=("nothing may be released",))
-    assert {branch.kind for branch in healthy.root} == {"Node", "Kubelet", "BareMetalHost", "NodeHealthCheck"}
+    assert {branch.kind for branch in below(healthy.root)} == {
+        "Node",
+        "Kubelet",
+        "BareMetalHost",
+        "NodeHealthCheck",
+    }
 
 
 async def _read_another(cluster: Cluster) -> TreeView:
@@ -94,13 +100,14 @@ def test_a_user_without_the_right_to_a_kind_is_warned_and_sees_the_rest(hidden: 
     with unhealthy_world() as (world, _):
         view = SimulatedCaller(world, hidden=(hidden,)).run(read)
 
-    kinds = {branch.kind for branch in view.root}
+    branches = below(view.root)
+    kinds = {branch.kind for branch in branches}
     served = hidden not in ("baremetalhosts", "machines")
     assert any("has no right to" in one for one in view.unread) == served
     assert {"Node", "Kubelet"} <= kinds
     assert ("ManualRemediation" in kinds) == (hidden != "manualremediations")
     # A resource that the caller may not read is not reported as missing.
-    assert "nothing releases them" not in {said for branch in view.root for said in branch.says}
+    assert "nothing releases them" not in {said for branch in branches for said in branch.says}
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from nodemend.cli.node_report import gather_case
 from nodemend.cli.tree.branches import tree_view
 from nodemend.cli.tree.view import Branch
 from tests.unit.cli.simulated_caller import SimulatedCaller
+from tests.unit.cli.views import below
 from tests.unit.health.machine.conftest import NewWorld
 from tests.unit.health.machine.machine_world import MachineWorld
 
@@ -23,7 +24,7 @@ def sick(new_world: NewWorld) -> MachineWorld:
 def checks(world: MachineWorld, node: str) -> list[Branch]:
     async def read(cluster: Cluster) -> list[Branch]:
         view = tree_view(await gather_case(cluster, node))
-        return [branch for branch in view.root if branch.kind == "MachineHealthCheck"]
+        return [branch for branch in below(view.root) if branch.kind == "MachineHealthCheck"]
 
     return SimulatedCaller(world).run(read)
 

@@ -20,7 +20,7 @@ def remediation(*entries: ManagedFields) -> ManualRemediation:
 
 
 def entry(time: str = GIVEN, fields: msgspec.Raw = CONFIRMED, subresource: str = "") -> ManagedFields:
-    return ManagedFields(manager="kubectl-mend", time=time, fields_v1=fields, subresource=subresource)
+    return ManagedFields(time=time, fields_v1=fields, subresource=subresource)
 
 
 def test_silence_counts_from_the_first_answer_to_the_last_question() -> None:
