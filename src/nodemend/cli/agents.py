@@ -17,7 +17,7 @@ from nodemend.api.meta import written_moment
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
 from nodemend.api.resources import LEASE, SELF_REMEDIATION_TEMPLATE, Resource
 from nodemend.api.self_remediation import SelfRemediationSpec, SelfRemediationTemplate
-from nodemend.api.upstream_types import Lease, Node
+from nodemend.api.upstream_types import Lease
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.listing import age_of
 from nodemend.cli.text import spell_seconds
@@ -169,21 +169,6 @@ _SEE_AGENT_LOG: Final = "Read the log of its agent."
 
 
 @dataclass(frozen=True, slots=True)
-class NodeNamed:
-    """One Node with its boot ID; the boot ID is empty until the kubelet reports it."""
-
-    name: str
-    uid: str
-    boot_id: str
-    labels: Mapping[str, str]
-
-
-def node_named(node: Node) -> NodeNamed:
-    metadata = node.metadata
-    return NodeNamed(metadata.name, metadata.uid, node.status.node_info.boot_id, metadata.labels)
-
-
-@dataclass(frozen=True, slots=True)
 class RequestedFencing:
     """The SelfRemediation that the node would get: the check that requests it, and its spec."""
 
@@ -218,20 +203,23 @@ Prospect = ByTime | OnlyNewBoot | NoRelease
 
 
 def wanted_of(
-    node: NodeNamed, checks: Iterable[NodeHealthCheck], templates: Mapping[TemplateReference, object]
+    labels: Mapping[str, str],
+    checks: Iterable[NodeHealthCheck],
+    templates: Mapping[TemplateReference, object],
 ) -> RequestedFencing | None:
-    """Return the SelfRemediation that the node's check would request; None if it has no such remedy.
+    """Return the SelfRemediation that the check of a node with these labels would request.
+
+    None if it has no such remedy.
 
     The node's check is the first by name that selects it, as in the checker. A missing or unreadable template
     counts as one that accepts no weakness.
     """
     for check in sorted(checks, key=lambda one: one.metadata.name):
-        if not matches(check.spec.selector, dict(node.labels)):
+        if not matches(check.spec.selector, dict(labels)):
             continue
-        named = (remedy.template for remedy in check.spec.remedies)
-        for template in named:
-            if is_of_self_fencing(template):
-                return RequestedFencing(check.metadata.name, _spec(templates.get(template)))
+        for remedy in check.spec.remedies:
+            if is_of_self_fencing(remedy.template):
+                return RequestedFencing(check.metadata.name, _spec(templates.get(remedy.template)))
         return None
     return None
 
@@ -252,22 +240,25 @@ def _spec(found: object) -> SelfRemediationSpec:
 
 
 def evaluate_prospect(
-    node: NodeNamed, agent: AgentInfo | None, spec: SelfRemediationSpec, speaking: AbstractSet[str]
+    uid: str, boot_id: str, agent: AgentInfo | None, spec: SelfRemediationSpec, speaking: AbstractSet[str]
 ) -> Prospect:
-    """Evaluate a node's self-fencing. The last argument has the nodes whose agents report now."""
+    """Evaluate a node's self-fencing. The last argument has the nodes whose agents report now.
+
+    The boot ID is empty until the kubelet reports it.
+    """
     if agent is None:
         return NoRelease("Nodemend's agent has never run there", "Install the agent there before it fails.")
     report = agent.report
     if report is None:
         return NoRelease(f"the report of its agent cannot be read: {agent.problem}", _SEE_AGENT_LOG)
-    if report.node_uid != node.uid:
+    if report.node_uid != uid:
         return NoRelease("its agent's Lease is of another Node of that name", _SEE_AGENT_LOG)
-    if node.boot_id not in ("", report.boot_id) and report.held_back:
+    if boot_id not in ("", report.boot_id) and report.held_back:
         return OnlyNewBoot(
             "its boot gate keeps the kubelet of a new boot from starting",
             "That new boot is evidence enough (E2).",
         )
-    if node.boot_id not in ("", report.boot_id):
+    if boot_id not in ("", report.boot_id):
         return NoRelease("its agent's Lease and its Node name different boots", _SEE_AGENT_LOG)
     if report.watchdog.effective <= 0:
         why = report.watchdog.why or "it reports none"

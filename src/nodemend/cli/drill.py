@@ -21,7 +21,6 @@ from nodemend.cli.agents import (
     AgentReadiness,
     NoRelease,
     evaluate_prospect,
-    node_named,
     read_agent,
     spell_watchdog,
 )
@@ -179,7 +178,8 @@ def _report(facts: DrillFacts) -> AgentReport | Refusal:
     if isinstance(facts.agent, Unreadable):
         return Refusal(f"its agent's Lease cannot be read: {facts.agent.why}.", probe)
     agent = value_of(facts.agent)
-    prospect = evaluate_prospect(node_named(facts.node), agent, SelfRemediationSpec(), frozenset())
+    uid, boot_id = facts.node.metadata.uid, facts.node.status.node_info.boot_id
+    prospect = evaluate_prospect(uid, boot_id, agent, SelfRemediationSpec(), frozenset())
     if isinstance(prospect, NoRelease):
         return Refusal(f"{name} would not reset itself: {prospect.why}.", probe)
     if (

@@ -38,7 +38,6 @@ from nodemend.cli.agents import (
     fewest_peers,
     is_of,
     is_of_self_fencing,
-    node_named,
     read_agent,
     spell_certificate,
     spell_watchdog,
@@ -227,14 +226,15 @@ def prospect_of(facts: ProbeFacts) -> Prospect | Unreadable:
     """Evaluate self-fencing with the spec of the open remediation, or else of the template in use."""
     if isinstance(facts.agent, Unreadable):
         return facts.agent
-    return evaluate_prospect(node_named(facts.node), value_of(facts.agent), spec_of(facts), _speaking(facts))
+    uid, boot_id = facts.node.metadata.uid, facts.node.status.node_info.boot_id
+    return evaluate_prospect(uid, boot_id, value_of(facts.agent), spec_of(facts), _speaking(facts))
 
 
 def spec_of(facts: ProbeFacts) -> SelfRemediationSpec:
     under_way = open_remediation(facts.case)
     if isinstance(under_way, SelfRemediation):
         return under_way.spec
-    wanted = wanted_of(node_named(facts.node), facts.case.checks, facts.templates)
+    wanted = wanted_of(facts.node.metadata.labels, facts.case.checks, facts.templates)
     return wanted.spec if wanted is not None else SelfRemediationSpec()
 
 

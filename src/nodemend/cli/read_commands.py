@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Final, TextIO
@@ -316,12 +317,11 @@ def version_command(output: str) -> None:
       kubectl mend version
     """
     python = platform.python_version()
+    view = {"apiVersion": VIEW_VERSION, "kind": "Version", "version": __version__, "python": python}
     match output:
         case "json":
-            head = f'"apiVersion": "{VIEW_VERSION}", "kind": "Version"'
-            click.echo(f'{{{head}, "version": "{__version__}", "python": "{python}"}}')
+            click.echo(json.dumps(view))
         case "yaml":
-            head = f"apiVersion: {VIEW_VERSION}\nkind: Version"
-            click.echo(f"{head}\nversion: {__version__}\npython: {python}")
+            click.echo("\n".join(f"{name}: {value}" for name, value in view.items()))
         case _:
             click.echo(f"kubectl mend {__version__} (Python {python})")

@@ -11,7 +11,6 @@ from nodemend.cli.agents import (
     AgentInfo,
     AgentReadiness,
     ByTime,
-    NodeNamed,
     NoRelease,
     OnlyNewBoot,
     evaluate_prospect,
@@ -97,19 +96,18 @@ def fencing_rows(facts: CheckCommandFacts) -> tuple[FencingRow, ...]:
     checks = facts.checks.value if isinstance(facts.checks, Present) else []
     rows = []
     for record in sorted(facts.nodes.value, key=lambda one: one.name):
-        node = NodeNamed(record.name, record.uid, record.boot_id, record.labels)
-        wanted = wanted_of(node, checks, facts.templates)
-        agent = agents.get(record.name)
-        prospect = evaluate_prospect(node, agent, wanted.spec if wanted else SelfRemediationSpec(), speaking)
-        rows.append(_row(node, agent, prospect, wanted.check if wanted else ""))
+        wanted = wanted_of(record.labels, checks, facts.templates)
+        agent, spec = agents.get(record.name), wanted.spec if wanted else SelfRemediationSpec()
+        prospect = evaluate_prospect(record.uid, record.boot_id, agent, spec, speaking)
+        rows.append(_row(record.name, agent, prospect, wanted.check if wanted else ""))
     return tuple(rows)
 
 
 def _row(
-    node: NodeNamed, agent: AgentInfo | None, prospect: ByTime | OnlyNewBoot | NoRelease, check: str
+    node: str, agent: AgentInfo | None, prospect: ByTime | OnlyNewBoot | NoRelease, check: str
 ) -> FencingRow:
     row = FencingRow(
-        node=node.name,
+        node=node,
         agent=agent.state if agent is not None else AgentReadiness.NONE,
         renewed_ago=agent.renewed_ago if agent is not None else None,
         safe_time_seconds=prospect.seconds if isinstance(prospect, ByTime) else None,

@@ -58,17 +58,16 @@ def wind_down_view(
         done=not any(map(is_in_the_way, leftovers)),
         pause_reason=pause_reason,
         ended=ended,
-        left=tuple(_left(one, system_namespace) for one in leftovers),
+        left=tuple(explain(one, system_namespace) for one in leftovers),
     )
 
 
-def _left(leftover: Leftover, system_namespace: str) -> LeftView:
-    said = explain(leftover, system_namespace)
+def _view(leftover: Leftover, what: str, because: str, next_step: str) -> LeftView:
     return LeftView(
         kind=leftover.kind,
-        what=said.what,
-        because=said.because,
-        next_step=said.next_step,
+        what=what,
+        because=because,
+        next_step=next_step,
         in_the_way=is_in_the_way(leftover),
     )
 
@@ -170,39 +169,35 @@ def waits_for(remediation: AnyRemediation) -> str:
 _AGAIN = "then: kubectl mend wind-down"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftoverExplanation:
-    what: str
-    because: str
-    next_step: str
-
-
-def explain(leftover: Leftover, system_namespace: str) -> LeftoverExplanation:
+def explain(leftover: Leftover, system_namespace: str) -> LeftView:
     match leftover:
         case StillOpen():
             return _explain_open(leftover, system_namespace)
         case PowerOffRequestOnHost():
             return _held(leftover, system_namespace)
-        case TaintedNode(node, holder):
-            return _tainted(node, holder)
+        case TaintedNode():
+            return _tainted(leftover)
         case MarkerOnLease():
             return _marked(leftover, system_namespace)
         case Revocation(node):
-            return LeftoverExplanation(
+            return _view(
+                leftover,
                 what=f"node {node} has the annotation {well_known.RELEASE_REVOKED}",
                 because="a release was revoked there; only Nodemend uses the annotation",
                 next_step=f"kubectl annotate node {node} {well_known.RELEASE_REVOKED}-",
             )
         case StrayLock(name):
-            return LeftoverExplanation(
+            return _view(
+                leftover,
                 what=f"lock {name} in {system_namespace}",
                 because="its remediation is gone; it blocks nothing",
                 next_step=f"none; it is deleted with the namespace {system_namespace}",
             )
-        case PowerNotRestored(host, node, wanted):
-            return _not_back(host, node, wanted=wanted)
+        case PowerNotRestored():
+            return _not_back(leftover)
         case NotRead(what, why):
-            return LeftoverExplanation(
+            return _view(
+                leftover,
                 what=f"the {what} were not read",
                 because=why,
                 next_step="ask a user who may list them in all namespaces to run this again",
@@ -219,7 +214,7 @@ def explain_leaderless(system_namespace: str) -> str:
     )
 
 
-def _explain_open(left: StillOpen, system_namespace: str) -> LeftoverExplanation:
+def _explain_open(left: StillOpen, system_namespace: str) -> LeftView:
     found = left.remediation
     node, ours = node_of(found), well_known.SAFE_END in found.metadata.finalizers
     theirs = sorted(set(found.metadata.finalizers) - {well_known.SAFE_END})
@@ -237,7 +232,7 @@ def _explain_open(left: StillOpen, system_namespace: str) -> LeftoverExplanation
     else:
         because, next_step = waits_for(found), f"kubectl mend explain {node}; {_AGAIN} --wait 1h"
     what = f"{title(found)} (node {node}) has not ended"
-    return LeftoverExplanation(what=what, because=because, next_step=next_step)
+    return _view(left, what, because, next_step)
 
 
 def _asked_by(remediation: AnyRemediation) -> str:
@@ -252,7 +247,7 @@ def _asked_by(remediation: AnyRemediation) -> str:
     return f"it belongs to {spell_list(owners)}" if owners else "its requester is unknown"
 
 
-def _held(left: PowerOffRequestOnHost, system_namespace: str) -> LeftoverExplanation:
+def _held(left: PowerOffRequestOnHost, system_namespace: str) -> LeftView:
     metadata = left.host.metadata
     power = {True: "on", False: "off", None: "power unknown"}[left.host.status.powered_on]
     host = f"host {metadata.namespace}/{metadata.name} ({power}) is still held off"
@@ -269,20 +264,21 @@ def _held(left: PowerOffRequestOnHost, system_namespace: str) -> LeftoverExplana
         because = "no remediator released it; one that serves power cycles does when it becomes the leader"
         restart = f"kubectl rollout restart deployment nodemend-remediator -n {system_namespace}"
         next_step = f"{restart}; or by hand: {by_hand}"
-    return LeftoverExplanation(what=what, because=because, next_step=next_step)
+    return _view(left, what, because, next_step)
 
 
-def _not_back(host: str, node: str, *, wanted: bool) -> LeftoverExplanation:
-    namespace, _, name = host.partition("/")
-    because = "metal3 has not switched it on yet" if wanted else "its owner wants it off (spec.online: false)"
-    return LeftoverExplanation(
-        what=f"host {host} of node {node} is off, and Nodemend does not hold it",
-        because=because,
-        next_step=f"check that it comes back: kubectl get baremetalhost {name} -n {namespace}",
+def _not_back(left: PowerNotRestored) -> LeftView:
+    namespace, _, name = left.host.partition("/")
+    what = f"host {left.host} of node {left.node} is off, and Nodemend does not hold it"
+    because = (
+        "metal3 has not switched it on yet" if left.wanted else "its owner wants it off (spec.online: false)"
     )
+    next_step = f"check that it comes back: kubectl get baremetalhost {name} -n {namespace}"
+    return _view(left, what, because, next_step)
 
 
-def _tainted(node: str, holder: AnyRemediation | None) -> LeftoverExplanation:
+def _tainted(left: TaintedNode) -> LeftView:
+    node, holder = left.node, left.holder
     if holder is not None:
         because = f"{title(holder)} removes it when the node's workloads are gone: {waits_for(holder)}"
         next_step = f"let it end: kubectl mend explain {node}"
@@ -292,10 +288,10 @@ def _tainted(node: str, holder: AnyRemediation | None) -> LeftoverExplanation:
         off = f"kubectl taint node {node} {taint}-"
         next_step = f"make sure that the node is down or rebooted, then: {off}"
     what = f"node {node} has Nodemend's out-of-service taint"
-    return LeftoverExplanation(what=what, because=because, next_step=next_step)
+    return _view(left, what, because, next_step)
 
 
-def _marked(left: MarkerOnLease, system_namespace: str) -> LeftoverExplanation:
+def _marked(left: MarkerOnLease, system_namespace: str) -> LeftView:
     lease = f"lease {left.node} in {well_known.AGENT_NAMESPACE}"
     by_hand = remove_marker_command(left.node, system_namespace)
     if left.holder is not None:
@@ -311,7 +307,7 @@ def _marked(left: MarkerOnLease, system_namespace: str) -> LeftoverExplanation:
         logs = f"kubectl logs -n {system_namespace} deploy/nodemend-remediator"
         next_step = f"find out why it does not: {logs}; or by hand: {by_hand}"
     what = f"{lease} has the marker that ends the boot of node {left.node} and blocks later boots"
-    return LeftoverExplanation(what=what, because=because, next_step=next_step)
+    return _view(left, what, because, next_step)
 
 
 _LEADER = "leader"
