@@ -4,9 +4,9 @@ By a RemediationOrder, a user orders the remediation of one node now, without wa
 """
 
 from enum import StrEnum
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar
 
-from nodemend.api import condition_types, meta, well_known
+from nodemend.api import meta, well_known
 from nodemend.api.meta import LIMIT_FORM, Condition, Duration, Limit, ObjectMeta, Pause, Rule, Wire, about
 
 
@@ -55,12 +55,6 @@ class RemediationOrder(Wire):
         ),
     ]
     metadata: ObjectMeta = ObjectMeta()
-
-
-STORM: Final = condition_types.STORM
-"""The condition of the policy that is kept across leader terms: a new leader starts with a cooldown."""
-ADMISSION_POLICY_UNPROVEN: Final = condition_types.ADMISSION_POLICY_UNPROVEN
-"""The condition that is True if an admission policy is not in force, or not proven to be."""
 
 
 class Mode(StrEnum):

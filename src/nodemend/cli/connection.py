@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 def with_cluster(options: ClusterOptions, act: Callable[[Cluster], Coroutine[Any, Any, T]]) -> T:
     """Return the result of `act`. Raises CommandFailure if the cluster is unreachable or the time is over."""
-    return run(_connected(_connection(options), options, lambda cluster: _in_time(options, act(cluster))))
+    return run(_connected(options, lambda cluster: _in_time(options, act(cluster))))
 
 
 def watch_cluster(
@@ -49,7 +49,7 @@ def watch_cluster(
 
     # Ctrl-C is the normal end of a watch, not a failure.
     with suppress(KeyboardInterrupt):
-        run(_connected(_connection(options), options, watch))
+        run(_connected(options, watch))
 
 
 def _connection(options: ClusterOptions) -> Connection:
@@ -62,11 +62,9 @@ def _connection(options: ClusterOptions) -> Connection:
     return connection
 
 
-async def _connected(
-    connection: Connection, options: ClusterOptions, act: Callable[[Cluster], Coroutine[Any, Any, T]]
-) -> T:
+async def _connected(options: ClusterOptions, act: Callable[[Cluster], Coroutine[Any, Any, T]]) -> T:
     runtime = AsyncioRuntime()
-    credentials = LiveCredentials(connection, runtime)
+    credentials = LiveCredentials(_connection(options), runtime)
     transport = HttpTransport(credentials, runtime, connections=4, headers=options.impersonation)
     try:
         return await act(Cluster(ApiClient(transport, runtime), runtime, options.system_namespace))

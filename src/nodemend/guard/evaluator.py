@@ -6,10 +6,10 @@ from datetime import datetime
 from math import inf
 from typing import Final, Protocol
 
-from nodemend.api import well_known
+from nodemend.api import condition_types, well_known
 from nodemend.api.meta import ConditionStatus, find
 from nodemend.api.node_health_check import NodeHealthCheck
-from nodemend.api.remediation_policy import STORM, RemediationPolicy
+from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.guard.state import (
     Busy,
     CountScope,
@@ -256,5 +256,5 @@ def current_rules(checks: Store[NodeHealthCheck], policies: Store[RemediationPol
 def storm_before(policies: Store[RemediationPolicy]) -> bool:
     """Return True if the previous leader reported an active storm or a cooldown."""
     policy = policies.get(well_known.POLICY_NAME)
-    storm = find(policy.status.conditions, STORM) if policy is not None else None
+    storm = find(policy.status.conditions, condition_types.STORM) if policy is not None else None
     return storm is not None and storm.status is ConditionStatus.TRUE

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, TypeVar
 
-from nodemend.api import well_known
+from nodemend.api import condition_types, well_known
 from nodemend.api.crds import CUSTOM_RESOURCES
 from nodemend.api.meta import ConditionStatus, Pause, find, parse_time
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
-from nodemend.api.remediation_policy import ADMISSION_POLICY_UNPROVEN, Mode, RemediationPolicy
+from nodemend.api.remediation_policy import Mode, RemediationPolicy
 from nodemend.api.resources import OUR_GROUP
 from nodemend.api.upstream_types import Lease
 from nodemend.cli.agents import AgentInfo, AgentReadiness, is_of_self_fencing, remove_marker_command
@@ -530,6 +530,7 @@ def _by_the_checker(policy: ReadResult[RemediationPolicy]) -> Iterator[Finding]:
     It also detects an API server that has the policies but does not evaluate them.
     """
     known = value_of(policy)
-    doubted = find(known.status.conditions, ADMISSION_POLICY_UNPROVEN) if known is not None else None
+    conditions = known.status.conditions if known is not None else ()
+    doubted = find(conditions, condition_types.ADMISSION_POLICY_UNPROVEN)
     if doubted is not None and doubted.status is not ConditionStatus.FALSE:
         yield fail(f"the checker holds everything: {doubted.message}")

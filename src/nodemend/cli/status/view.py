@@ -11,7 +11,7 @@ from nodemend.api.manual_remediation import ManualRemediationPhase
 from nodemend.api.meta import Condition, ConditionStatus, find, find_true, written_moment
 from nodemend.api.metal3_remediation import Metal3Remediation, Metal3RemediationPhase
 from nodemend.api.node_health_check import NodeHealthCheck, PastRemediation
-from nodemend.api.remediation_policy import STORM, MachineRemediation, RemediationPolicy
+from nodemend.api.remediation_policy import MachineRemediation, RemediationPolicy
 from nodemend.cli.cluster import LeaderState, LeaderView, spell_unread, unread_leaders
 from nodemend.cli.listing import (
     AnyRemediation,
@@ -274,7 +274,7 @@ def _policy(policy: ReadResult[RemediationPolicy], now: datetime) -> PolicyView:
     match policy:
         case Present(found):
             facts, status = policy_facts(found, now), found.status
-            storm = find(status.conditions, STORM)
+            storm = find(status.conditions, condition_types.STORM)
             return PolicyView(
                 mode=facts.mode,
                 max_concurrent=most_at_once(facts, status.targets),

@@ -18,13 +18,7 @@ from nodemend.api.node_health_check import (
     RecoveryReport,
     TargetReport,
 )
-from nodemend.api.remediation_policy import (
-    ADMISSION_POLICY_UNPROVEN,
-    STORM,
-    Mode,
-    RemediationPolicy,
-    RemediationPolicyStatus,
-)
+from nodemend.api.remediation_policy import Mode, RemediationPolicy, RemediationPolicyStatus
 from nodemend.guard import state
 from nodemend.guard.evaluator import Clocks, GuardEvaluator
 from nodemend.guard.state import (
@@ -195,12 +189,12 @@ def policy_status(
     facts: tuple[_Fact, ...] = (
         _fact(condition_types.DRY_RUN, not acting, condition_reasons.DRY_RUN, condition_reasons.ACTING),
         _fact(condition_types.PAUSED, paused, condition_reasons.PAUSED, condition_reasons.NOT_PAUSED),
-        _fact(STORM, bool(storm_state), storm_state, condition_reasons.NO_STORM),
+        _fact(condition_types.STORM, bool(storm_state), storm_state, condition_reasons.NO_STORM),
     )
     if problem is not None:
-        facts += ((ADMISSION_POLICY_UNPROVEN, True, problem.reason, str(problem.explain())),)
-    elif find(policy.status.conditions, ADMISSION_POLICY_UNPROVEN) is not None:
-        facts += ((ADMISSION_POLICY_UNPROVEN, False, condition_reasons.PROVEN, ""),)
+        facts += ((condition_types.ADMISSION_POLICY_UNPROVEN, True, problem.reason, str(problem.explain())),)
+    elif find(policy.status.conditions, condition_types.ADMISSION_POLICY_UNPROVEN) is not None:
+        facts += ((condition_types.ADMISSION_POLICY_UNPROVEN, False, condition_reasons.PROVEN, ""),)
     return RemediationPolicyStatus(
         observed_generation=policy.metadata.generation,
         targets=health_counts.total,

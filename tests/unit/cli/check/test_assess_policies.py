@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from nodemend.api import condition_types
 from nodemend.api.meta import Condition, ConditionStatus
 from nodemend.api.remediation_policy import (
-    ADMISSION_POLICY_UNPROVEN,
     Mode,
     RemediationPolicy,
     RemediationPolicySpec,
@@ -84,7 +84,7 @@ def test_either_form_of_a_policy_will_do() -> None:
 def test_the_checker_s_failed_attempt_counts_even_if_all_objects_look_valid() -> None:
     """For example, if the API server has the admission plugin switched off."""
     condition = Condition(
-        type=ADMISSION_POLICY_UNPROVEN,
+        type=condition_types.ADMISSION_POLICY_UNPROVEN,
         status=ConditionStatus.TRUE,
         reason="PolicyNotInForce",
         message="It lets everything pass.",
