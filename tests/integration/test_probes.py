@@ -9,11 +9,11 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from nodemend.cmd.controllers import expose_metrics
-from nodemend.cmd.serving import MOST_CONNECTIONS, Listening, serve_probes
+from nodemend.cmd.serving import MOST_CONNECTIONS, Listening, Readiness, serve_probes
 from nodemend.settings.controller import ControllerSettings, read_settings
 from nodemend.telemetry.metrics import Metrics
-from nodemend.telemetry.observers import HealthChecks
 
+READY = Readiness("nothing", lambda: True)
 Act = Callable[[aiohttp.ClientSession, Listening], Coroutine[Any, Any, None]]
 
 
@@ -27,7 +27,7 @@ def local(**flags: str) -> ControllerSettings:
     return read_settings({**addresses, **flags}, {}, "host-1")
 
 
-def while_serving(act: Act, board: HealthChecks | None = None) -> None:
+def while_serving(act: Act, readiness: Readiness = READY) -> None:
     """Serve, act, cancel; everything within a minute."""
 
     async def run() -> None:
@@ -38,7 +38,7 @@ def while_serving(act: Act, board: HealthChecks | None = None) -> None:
             serve_probes(
                 settings.probes,
                 settings.metrics,
-                board or HealthChecks(),
+                readiness,
                 lambda accepted: expose_metrics(registry, accepted),
                 listening.set_result,
             )
@@ -68,9 +68,7 @@ def test_a_healthy_process_reports_it() -> None:
 
 
 def test_a_process_that_is_not_ready_reports_the_reason() -> None:
-    board = HealthChecks()
     state = {"synced": False}
-    board.must_reach("the first list of nodes", lambda: state["synced"])
 
     async def act(session: aiohttp.ClientSession, ports: Listening) -> None:
         assert await ask(session, ports.probes, "/livez") == (200, "ok\n")
@@ -78,7 +76,7 @@ def test_a_process_that_is_not_ready_reports_the_reason() -> None:
         state["synced"] = True
         assert await ask(session, ports.probes, "/readyz") == (200, "ok\n")
 
-    while_serving(act, board)
+    while_serving(act, Readiness("the first list of nodes", lambda: state["synced"]))
 
 
 def test_metrics_are_on_their_own_port_and_nothing_else_is_there() -> None:
@@ -116,9 +114,7 @@ def test_an_occupied_port_ends_the_process() -> None:
         port = taken.sockets[0].getsockname()[1]
         settings = local(metrics_port=str(port))
         with pytest.raises(OSError, match="address already in use"):
-            await serve_probes(
-                settings.probes, settings.metrics, HealthChecks(), lambda _: (b"", "text/plain")
-            )
+            await serve_probes(settings.probes, settings.metrics, READY, lambda _: (b"", "text/plain"))
         taken.close()
 
     asyncio.run(run())

@@ -31,7 +31,7 @@ from nodemend.agent.state import AgentIdentity
 from nodemend.agent.watchdog.device import forget_the_start, take_lock
 from nodemend.agent.watchdog.records_io import read_gate
 from nodemend.api.value_forms import PeerAddress, parse_address
-from nodemend.cmd.serving import listen, probes_of, run_program, until_stop_signal
+from nodemend.cmd.serving import Readiness, listen, probes_of, run_program, until_stop_signal
 from nodemend.kube.asyncio_runtime import AsyncioRuntime
 from nodemend.kube.credentials import CredentialsError, in_cluster
 from nodemend.kube.credentials_io import LiveCredentials
@@ -40,7 +40,6 @@ from nodemend.kube.tasks import run_together
 from nodemend.protocol.peers import CertificateTrust
 from nodemend.settings.agent import AgentSettings, run_with_settings
 from nodemend.telemetry.logging import Log, LogStream
-from nodemend.telemetry.observers import HealthChecks
 
 NAME: Final = "nodemend-agent"
 PAIR: Final = "pair.pem"
@@ -107,9 +106,8 @@ async def _serve(settings: AgentSettings, runtime: AsyncioRuntime, log: Log) -> 
             certificate=certificates,
             listener=HeartbeatLog(log),
         )
-        health = HealthChecks()
-        health.must_reach("the first renewal that is acknowledged", lambda: watch.renewed)
-        probes = await listen(owned, settings.probes, probes_of(health))
+        readiness = Readiness("the first renewal that is acknowledged", lambda: watch.renewed)
+        probes = await listen(owned, settings.probes, probes_of(readiness))
         _log_addresses(log, who.address, probes, settings.peers.host)
         works = {
             "watch": _watch(watching, recalled, log),

@@ -17,7 +17,7 @@ from prometheus_client.exposition import choose_encoder
 from nodemend import __version__
 from nodemend.api import metal3_remediation, well_known
 from nodemend.api.remediation_policy import Mode, RemediationPolicySpec
-from nodemend.cmd.serving import EXIT_FAILED, run_program, serve_probes, until_stop_signal
+from nodemend.cmd.serving import EXIT_FAILED, Readiness, run_program, serve_probes, until_stop_signal
 from nodemend.guard.policy_proof import (
     Admission,
     AdmissionTelemetry,
@@ -69,7 +69,7 @@ from nodemend.telemetry.metrics import (
     Readings,
     Samples,
 )
-from nodemend.telemetry.observers import ElectionTelemetry, HealthChecks, LoopTelemetry
+from nodemend.telemetry.observers import ElectionTelemetry, LoopTelemetry
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ async def _serve(
 ) -> None:
     if settings.workload_clusters:
         expect_many_clusters()
-    registry, health = CollectorRegistry(), HealthChecks()
+    registry = CollectorRegistry()
     metrics = Metrics(registry, program=name, version=__version__, monotonic=runtime.monotonic)
     connection = find_connection(os.environ, settings.kubeconfig, settings.context)
     for caution in connection.cautions:
@@ -122,7 +122,7 @@ async def _serve(
             runtime, transport, HttpConnector(runtime), election, log, metrics, events, settings
         )
     )
-    health.must_reach("the first list of every kind we watch", lambda: program.synced)
+    readiness = Readiness("the first list of every kind we watch", lambda: program.synced)
     try:
         await run_together(
             runtime,
@@ -132,7 +132,7 @@ async def _serve(
                 "probes": serve_probes(
                     settings.probes,
                     settings.metrics,
-                    health,
+                    readiness,
                     lambda accepted: expose_metrics(registry, accepted),
                     lambda at: log.info("listening", probes=at.probes, metrics=at.metrics),
                 ),

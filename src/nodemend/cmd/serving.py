@@ -18,8 +18,6 @@ from aiohttp import web
 from nodemend.kube.asyncio_runtime import run
 from nodemend.settings.setting import Address
 from nodemend.telemetry.logging import LibraryLogs, Log
-from nodemend.telemetry.observers import HealthChecks
-from nodemend.telemetry.printable import printable
 
 EXIT_STOPPED: Final = 0
 EXIT_FAILED: Final = 1
@@ -59,15 +57,29 @@ _LONGEST_LINE: Final = 2048
 ProbeHandler = Callable[[web.BaseRequest], web.Response]
 
 
-def probes_of(health: HealthChecks) -> dict[str, ProbeHandler]:
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """The state that a process must reach to be ready, in words. A standby is as ready as a leader."""
+
+    state: str
+    reached: Callable[[], bool]
+
+
+def probes_of(readiness: Readiness) -> dict[str, ProbeHandler]:
     """The handlers of /livez and /readyz.
 
     Any response of /livez shows that the event loop runs. A task that ends early ends the process itself.
     """
     return {
-        "/livez": lambda _: _status_response(()),
-        "/readyz": lambda _: _status_response(health.why_not_ready()),
+        "/livez": lambda _: web.Response(text="ok\n"),
+        "/readyz": lambda _: _ready_response(readiness),
     }
+
+
+def _ready_response(readiness: Readiness) -> web.Response:
+    if readiness.reached():
+        return web.Response(text="ok\n")
+    return web.Response(status=503, text=f"waiting for {readiness.state}\n")
 
 
 async def listen(sockets: AsyncExitStack, address: Address, answers: Mapping[str, ProbeHandler]) -> int:
@@ -114,12 +126,6 @@ def _handler(
     return handle
 
 
-def _status_response(reasons: tuple[str, ...]) -> web.Response:
-    if not reasons:
-        return web.Response(text="ok\n")
-    return web.Response(status=503, text="".join(f"{printable(reason)}\n" for reason in reasons))
-
-
 @dataclass(frozen=True, slots=True)
 class Listening:
     """The ports that were bound."""
@@ -135,14 +141,14 @@ Exposition = Callable[[str], tuple[bytes, str]]
 async def serve_probes(
     probes: Address,
     metrics: Address,
-    health: HealthChecks,
+    readiness: Readiness,
     expose: Exposition,
     on_listening: Callable[[Listening], object] | None = None,
 ) -> None:
     """Serve until cancelled; then close every socket. Raises OSError if an address cannot be bound."""
     async with AsyncExitStack() as sockets:
         ports = Listening(
-            probes=await listen(sockets, probes, probes_of(health)),
+            probes=await listen(sockets, probes, probes_of(readiness)),
             metrics=await listen(sockets, metrics, {"/metrics": lambda asked: _metrics(asked, expose)}),
         )
         if on_listening is not None:

@@ -1,21 +1,17 @@
-"""Reports elections and reconcile loops to log and metrics, and the missing states to the readiness probe."""
+"""Reports elections and reconcile loops to log and metrics."""
 
 import traceback
-from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 from nodemend.telemetry import metric_labels
 from nodemend.telemetry.logging import Log
-
-# An agent uses HealthChecks alone, and has no megabytes to spare for prometheus_client.
-if TYPE_CHECKING:
-    from nodemend.telemetry.metrics import Metrics
+from nodemend.telemetry.metrics import Metrics
 
 
 class ElectionTelemetry:
     """Never raises."""
 
-    def __init__(self, log: Log, metrics: "Metrics") -> None:
+    def __init__(self, log: Log, metrics: Metrics) -> None:
         self._log = log
         self._metrics = metrics
         metrics.leader.set(0)
@@ -37,21 +33,6 @@ class ElectionTelemetry:
         self._log.warning("leader Lease could not be read or written, is tried again", why=why)
 
 
-class HealthChecks:
-    """The data for the readiness probe: states that must be reached. A standby is as ready as a leader."""
-
-    def __init__(self) -> None:
-        self._states: dict[str, Callable[[], bool]] = {}
-
-    def must_reach(self, state: str, reached: Callable[[], bool]) -> None:
-        """`state` is a description for people, such as "the first list of nodes"."""
-        self._states[state] = reached
-
-    def why_not_ready(self) -> tuple[str, ...]:
-        """Missing states; empty once the process is ready."""
-        return tuple(f"waiting for {state}" for state, reached in self._states.items() if not reached())
-
-
 _MOST_FRAMES: Final = 12
 
 
@@ -65,7 +46,7 @@ class Outcome(Protocol):
 class LoopTelemetry:
     """For the loop of one controller. Never raises."""
 
-    def __init__(self, controller: str, log: Log, metrics: "Metrics") -> None:
+    def __init__(self, controller: str, log: Log, metrics: Metrics) -> None:
         self._controller = controller
         self._log = log
         self._reconciles = metrics.reconciles
