@@ -215,12 +215,9 @@ def paused_view(
 
 
 def resumed_view(change: PauseChange, *, check: str = "", dry_run: bool) -> ResumedView:
+    before, was_paused = change.before or Pause(reason=""), change.before is not None
     return ResumedView(
-        check=check,
-        was_paused=change.before is not None,
-        by=change.before.by if change.before else "",
-        reason=change.before.reason if change.before else "",
-        dry_run=dry_run,
+        check=check, was_paused=was_paused, by=before.by, reason=before.reason, dry_run=dry_run
     )
 
 
