@@ -185,7 +185,8 @@ def build_checker(around: ProgramDependencies) -> Checker:
     _follow_age(around, "remediations", view.remedies.age)
     _follow_age(around, "remediationpolicies", view.policies.age)
     _follow_age(around, "remediationorders", view.orders.age)
-    _follow_age(around, "etcdpods", lambda at: view.etcd_pods.age(at) if view.etcd_pods else 0.0)
+    if view.etcd_pods is not None:
+        _follow_age(around, "etcdpods", view.etcd_pods.age)
     readings.follow_value(QUEUE_DEPTH, lambda: checker.waiting, metric_labels.NODE_HEALTH_CHECK)
     if checker.machines is not None:
         machines = checker.machines
