@@ -58,15 +58,35 @@ _CLONED_FROM_NAME: Final = "cluster.x-k8s.io/cloned-from-name"
 _CLONED_FROM_KIND: Final = "cluster.x-k8s.io/cloned-from-groupkind"
 
 
+class _TemplateMetadata(msgspec.Struct):
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class TemplateBody(msgspec.Struct):
+    """The content of a remediation, in a template of any kind."""
+
+    metadata: _TemplateMetadata | None = None
+    spec: dict[str, Any] | None = None
+
+
+class _TemplateSpec(msgspec.Struct):
+    template: TemplateBody | None = None
+
+
+class _Template(msgspec.Struct):
+    spec: _TemplateSpec = msgspec.field(default_factory=_TemplateSpec)
+
+
 def create_from_template(
-    target: MachineTarget, kind: RemedyKind, source: TemplateNamed, template: Mapping[str, Any]
+    target: MachineTarget, kind: RemedyKind, source: TemplateNamed, template: TemplateBody
 ) -> Request:
     """Return the create request of a remediation in the Machine's namespace.
 
     `template` is spec.template of the object `source`; its labels and annotations are copied with its spec.
     """
     machine, check = target.machine, target.check
-    meta = template.get("metadata") or {}
+    meta = template.metadata or _TemplateMetadata()
     labels = {well_known.CHECK: check.name}
     if machine.cluster:
         labels[CLUSTER_LABEL] = machine.cluster
@@ -80,9 +100,9 @@ def create_from_template(
         kind.remediation,
         machine.namespace,
         reference_to(machine.resource, machine.name, uid=machine.uid),
-        labels={**(meta.get("labels") or {}), **labels},
-        annotations={**(meta.get("annotations") or {}), **annotations},
-        spec=template.get("spec") or {},
+        labels={**(meta.labels or {}), **labels},
+        annotations={**(meta.annotations or {}), **annotations},
+        spec=template.spec or {},
     )
 
 
@@ -135,12 +155,6 @@ def _patch(
         manager=FIELD_MANAGER,
         subresource=subresource,
     )
-
-
-class _Template(msgspec.Struct):
-    """A template of any kind; spec.template is the content of the remediation."""
-
-    spec: dict[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +299,7 @@ class MachinePreflight:
         namespace = target.check.namespace
         found = read_result(await self._reader.get(kind.template, named.name, _Template, namespace))
         if isinstance(found, Present):
-            return create_from_template(target, kind, named, found.value.spec.get("template") or {})
+            return create_from_template(target, kind, named, found.value.spec.template or TemplateBody())
         why = found.why if isinstance(found, Unreadable) else "it does not exist"
         return Hold(CannotRead(f"the template {namespace}/{named.name}", why))
 

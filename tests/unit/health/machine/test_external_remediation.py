@@ -137,6 +137,27 @@ def test_a_missing_template_is_reported_on_every_machine_that_waits_for_it(world
     assert world.fixes() == []
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"template": "reboot"},
+        {"template": {"spec": ["Reboot"]}},
+        {"template": {"metadata": "metal"}},
+        {"template": {"metadata": {"labels": ["team"]}}},
+        {"template": {"metadata": {"annotations": {"team": 1}}}},
+    ],
+)
+def test_a_template_of_another_form_holds_and_is_reported(world: MachineWorld, spec: dict[str, Any]) -> None:
+    """Another project's kind may allow any value there."""
+    world.api.delete(FIX_TEMPLATE, "reboot", SPACE)
+    world.api.create(FIX_TEMPLATE, {"metadata": {"name": "reboot"}, "spec": spec}, SPACE)
+    world.set_condition("m1", "Ready", "Unknown")
+    world.run(70)
+    assert world.fixes() == []
+    assert world.marks("m1")["ExternallyRemediated"] == ("False", "RemediationTemplateNotFound")
+    assert "the template default/reboot" in world.message("m1", "ExternallyRemediated")
+
+
 @pytest.mark.slow
 @pytest.mark.attack("G4")
 def test_with_a_missing_template_no_dead_node_s_machine_passes_its_check(world: MachineWorld) -> None:
