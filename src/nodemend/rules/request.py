@@ -530,7 +530,8 @@ class ExternalLease:
 
         The times in the Lease are from another machine's clock.
         """
-        return self.lasts is not None and self.unchanged_for >= self.lasts
+        # A Lease that lasts no time has no usable duration either.
+        return self.lasts is not None and 0 < self.lasts <= self.unchanged_for
 
 
 def held_externally(lease: ReadResult[ExternalLease]) -> Hold | None:

@@ -17,6 +17,8 @@ HELD = Hold(OtherRemediation("node-maintenance (by the Lease leases/node-a)"))
         ("node-maintenance", 3600.0, 3599.9, HELD),
         ("node-maintenance", 3600.0, 3600.0, None),
         ("node-maintenance", None, 1e9, HELD),
+        ("node-maintenance", 0.0, 1e9, HELD),
+        ("node-maintenance", -15.0, 1e9, HELD),
         ("", 3600.0, 0.0, None),
     ],
 )

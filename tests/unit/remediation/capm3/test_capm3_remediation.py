@@ -126,6 +126,11 @@ STORIES: list[tuple[str, Capm3Facts, Step]] = [
         Hold(SERVED),
     ),
     (
+        "one that lasts no time, too",
+        facts(leases=Present((replace(HELD, lasts=0.0, unchanged_for=9999.0),))),
+        Hold(SERVED),
+    ),
+    (
         "not knowing is no leave to begin",
         facts(leases=Unreadable("403")),
         Hold(CannotRead("the Leases by which CAPM3 elects a leader", "403")),
