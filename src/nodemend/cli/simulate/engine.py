@@ -27,7 +27,7 @@ from nodemend.health.node.targets import NodeTarget
 from nodemend.health.remediation_index import NotServed, RemedyKind
 from nodemend.records.node import NodeRecord
 from nodemend.records.remediation import RemediationRecord
-from nodemend.rules.request import Create, DeleteRemediation, Escalate, NoAction, Request
+from nodemend.rules.request import UNSERVED_AFTER, Create, DeleteRemediation, Escalate, NoAction, Request
 from nodemend.safety.guard_holds import CoolingDown, OtherRemediation, StartInterval
 from nodemend.safety.holds import CannotRead, Hold, HoldReason
 
@@ -314,6 +314,9 @@ class _Engine:
         self._turns = Turns(self._queues, self._checker, thorough=thorough)
         for record in snapshot.remediations:
             self._agenda.note(plan.remediation_takes, partial(self._failure_injector.end, record))
+            if record.untouched:
+                # By then it is unserved, and takes no slot any more.
+                self._agenda.wake(UNSERVED_AFTER)
         for ends in pause_ends(snapshot):
             self._agenda.wake(ends)
 

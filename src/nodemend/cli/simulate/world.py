@@ -144,6 +144,7 @@ class SimulatedCluster:
             orders=_cache({}, lambda one: one.metadata.uid),
         )
         self.seen = ObservationCache()
+        self.view.remedies.first_seen = self.seen.remediations
         self.remediations = Remediations(self.view.remedies, self.seen)
         self._targets = {name: targets.find_target(self.view, name) for name in snapshot.nodes}
         self.seen.control_plane_index.note_etcd(snapshot.etcd_hosts, self.view.nodes.get)

@@ -200,6 +200,19 @@ def test_a_running_remediation_takes_a_slot() -> None:
     assert begun(story) == [(600, "edge-a1")]
 
 
+@pytest.mark.parametrize("with_node", [True, False])
+def test_a_remediation_that_no_controller_starts_frees_its_slot(*, with_node: bool) -> None:
+    """Its kind is switched off. In a cluster, the checker stops counting it after two minutes."""
+    unserved = remediation("edge-x") | {"status": {}}
+    sick = [
+        node(name, "a", ready="Unknown", since="2026-01-31T11:00:00Z")
+        for name in (("edge-x", "edge-y") if with_node else ("edge-y",))
+    ]
+    story = simulated([*sick, unserved, *plain({"maxConcurrent": 1})])
+    assert holds(story)[0] == (0, "TooManyAtOnce", ["edge-y"])
+    assert begun(story) == [(120, "edge-y")]
+
+
 def test_the_simulation_waits_for_another_controller_s_remediation() -> None:
     sick = node("edge-x", "a", ready="Unknown", since="2026-01-31T11:00:00Z")
     theirs = remediation("edge-x", "another")
