@@ -24,7 +24,13 @@ from nodemend.kube.store import Change, Store
 from nodemend.kube.tasks import ConcurrentReads
 from nodemend.records.live_reads import READ_WITHIN, LiveReader
 from nodemend.records.remediation import RemediationRecord, RemediationWire, as_record, remediation_records
-from nodemend.rules.request import UNSERVED_AFTER, ExistingRemediation, RemedyAttempt
+from nodemend.rules.request import (
+    UNSERVED_AFTER,
+    DeleteRemediation,
+    ExistingRemediation,
+    RemedyAttempt,
+    decide_orphan,
+)
 from nodemend.safety.facts import Unreadable
 
 
@@ -180,6 +186,11 @@ def existing_remediation(
         order=record.annotations.get(well_known.ORDER, ""),
         untouched=record.untouched,
     )
+
+
+def may_withdraw(orphan: RemediationRecord) -> bool:
+    """Return whether a remediation that no check requests any longer may be deleted now."""
+    return decide_orphan(existing_remediation(orphan, 0.0, ours=True)) == DeleteRemediation()
 
 
 GOOD_FOR: Final = 1.0

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
-from nodemend.api import condition_types
 from nodemend.api.meta import print_time
 from nodemend.guard.evaluator import GuardEvaluator
 from nodemend.guard.state import (
@@ -44,6 +43,7 @@ from nodemend.health.machine.targets import (
     MachineView,
 )
 from nodemend.health.machine.tracker import MachineEvaluation, MachineTracker
+from nodemend.health.remediation_index import may_withdraw
 from nodemend.health.reporting import REPORT_AT_MOST_EVERY
 from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Done, Outcome, RequeueAfter
@@ -182,7 +182,7 @@ class MachineActions:
         A remediation that has released something ends by itself.
         """
         for record in targets.abandoned(self.view, machine, target):
-            if not _committed(record):
+            if may_withdraw(record):
                 outcome = await self.writer.write(delete_remediation(record))
                 if outcome != Done():
                     return outcome
@@ -210,11 +210,6 @@ class MachineActions:
             wanted = without_template(health, fresh.machine.marks, why)
             await self.marking.mark(case.target, fresh, wanted)
         return write
-
-
-def _committed(record: RemediationRecord) -> bool:
-    """True if it released something, or may have: only the remediator knows when it is finished."""
-    return record.says(condition_types.FENCED) == "True" and record.says(condition_types.SUCCEEDED) != "True"
 
 
 LEFT_BY_MARKS: Final = 50

@@ -20,13 +20,13 @@ from nodemend.health.node.events import NodeHealthCheckRecorder
 from nodemend.health.node.preflight import ApprovedOrder, OrderEvaluation, Orders
 from nodemend.health.node.report import History
 from nodemend.health.node.targets import NodeTarget, NodeView
-from nodemend.health.remediation_index import RemedyKind, existing_remediation
+from nodemend.health.remediation_index import RemedyKind, may_withdraw
 from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
 from nodemend.kube.request import Request
 from nodemend.records.live_reads import LiveReader, read_result, value_of
 from nodemend.records.node import NodeRecord
 from nodemend.records.remediation import RemediationRecord
-from nodemend.rules.request import GOOD_FOR, DeleteRemediation, OrderExpired, OrderInvalid, decide_orphan
+from nodemend.rules.request import GOOD_FOR, OrderExpired, OrderInvalid
 from nodemend.safety.facts import Absent, Present, Unreadable
 from nodemend.safety.holds import Hold
 
@@ -110,7 +110,7 @@ class Orphans:
         """
         node = self.view.nodes.get(name)
         orphan = find_unowned(self.view, name) if node is None else find_orphan(self.view, node, target)
-        if orphan is None or not _may_go(orphan):
+        if orphan is None or not may_withdraw(orphan):
             return None
         gone = node is not None or isinstance(await self.reader.node(name), Absent)
         write = await self._recheck(orphan) if gone else None
@@ -134,14 +134,10 @@ class Orphans:
         ):
             return None
         match await read_remediation(self.reader, orphan):
-            case Present(fresh) if fresh.uid == orphan.uid and _may_go(fresh):
+            case Present(fresh) if fresh.uid == orphan.uid and may_withdraw(fresh):
                 return delete_remediation(fresh)
             case _:
                 return None
-
-
-def _may_go(orphan: RemediationRecord) -> bool:
-    return decide_orphan(existing_remediation(orphan, 0.0, ours=True)) == DeleteRemediation()
 
 
 def find_orphan(view: NodeView, node: NodeRecord, target: NodeTarget | None) -> RemediationRecord | None:

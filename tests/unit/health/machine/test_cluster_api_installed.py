@@ -80,9 +80,13 @@ def test_with_cluster_api_only_claimed_checks_are_served_and_other_requests_are_
     assert (world.status("workers"), world.status("ours")["expectedMachines"]) == ({}, 3)
 
 
-def test_a_remediation_that_has_released_something_is_left_to_end_by_itself(world: MachineWorld) -> None:
-    fenced = {"conditions": [{"type": "Fenced", "status": "True"}]}
-    world.api.patch(FIX, "m1", {"status": fenced}, at=(SPACE, "status"))
+@pytest.mark.parametrize("said", [("Fenced",), ("Fenced", "Succeeded")])
+def test_a_remediation_that_has_released_something_is_left_to_end_by_itself(
+    world: MachineWorld, said: tuple[str, ...]
+) -> None:
+    """Another project's kind may report success once it has requested a reboot."""
+    conditions = [{"type": type_, "status": "True"} for type_ in said]
+    world.api.patch(FIX, "m1", {"status": {"conditions": conditions}}, at=(SPACE, "status"))
     world.run(2)
     cluster_api_comes(world)
     world.run(SOON + 20.0)
