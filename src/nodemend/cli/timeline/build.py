@@ -194,7 +194,7 @@ def merge(drafts: Sequence[MomentDraft]) -> list[tuple[Moment, MomentDraft]]:
         moment, before = merged[place]
         words = draft if draft.from_event else before
         named = [*draft.sources, *moment.sources] if draft.from_event else [*moment.sources, *draft.sources]
-        found = draft if draft.evidence else before
+        found = draft if draft.evidence else moment
         merged[place] = (
             replace(
                 _moment(words),

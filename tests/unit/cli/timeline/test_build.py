@@ -7,8 +7,16 @@ from nodemend.api.manual_remediation import ManualRemediationPhase as ManualPhas
 from nodemend.api.metal3_remediation import Metal3RemediationPhase
 from nodemend.api.remediation_policy import MachineRemediation, RemediationPolicy, RemediationPolicyStatus
 from nodemend.api.upstream_types import NodeTaint
-from nodemend.cli.timeline.build import timeline_view
-from nodemend.cli.timeline.collect import Emphasis, Lane, Measure, ReleaseView, TimelineFacts, TimelineView
+from nodemend.cli.timeline.build import merge, timeline_view
+from nodemend.cli.timeline.collect import (
+    Emphasis,
+    Lane,
+    Measure,
+    MomentDraft,
+    ReleaseView,
+    TimelineFacts,
+    TimelineView,
+)
 from nodemend.kube.events import EventWire, ReferenceSeen, SourceSeen
 from nodemend.safety.facts import Unreadable
 from tests.unit.cli.node_cases import (
@@ -50,6 +58,19 @@ def test_a_change_long_before_or_after_is_a_separate_entry() -> None:
     ready = event(31.0, "NodeReady", "It is now Ready.", reporting_controller="kubelet")
 
     assert len(reported(ready).moments) == 2
+
+
+def test_a_later_record_of_the_same_change_does_not_hide_the_evidence_of_an_earlier_one() -> None:
+    release = MomentDraft(at=at(10.0), lane=Lane.WORKLOADS, what="released", key="release")
+    drafts = (
+        replace(release, evidence="E1", because="off", sources=("remediation",)),
+        replace(release, at=at(20.0), what="Released.", from_event=True, sources=("event",)),
+        replace(release, at=at(30.0), sources=("taint",)),
+    )
+    [(moment, _)] = merge(drafts)
+
+    assert (moment.what, moment.evidence, moment.because) == ("Released.", "E1", "off")
+    assert moment.sources == ("event", "remediation", "taint")
 
 
 def test_two_events_are_two_moments_however_alike() -> None:
