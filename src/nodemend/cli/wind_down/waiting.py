@@ -113,7 +113,7 @@ class WindDown:
             await clock.sleep(POLL_INTERVAL if self._course.open else FULL_READ_INTERVAL)
 
     async def _pause(self) -> str:
-        """Pause the cluster and return the reason; that of an existing pause without an end is kept.
+        """Pause the cluster and return the reason, with that of an existing pause.
 
         Empty if there is no policy.
         """
@@ -121,8 +121,7 @@ class WindDown:
             return ""
         pause = Pause(reason=REASON, by=await self._cluster.caller())
         change = await set_pause(self._cluster, pause, keep=True, dry_run=False)
-        kept = change.before is not None and change.before.until is None
-        return change.before.reason if kept and change.before else REASON
+        return (change.after or pause).reason
 
     async def _turn(self, begun: datetime, patience: WaitLimit) -> tuple[Leftover, ...] | None:
         """Return the leftovers once waiting is no longer useful; otherwise None."""

@@ -262,15 +262,16 @@ def test_a_second_run_changes_nothing() -> None:
         assert world.admin_api.get(REMEDIATION_POLICY, well_known.POLICY_NAME) == before
 
 
-def test_an_existing_pause_keeps_its_reason_unless_it_would_expire() -> None:
+def test_an_existing_pause_keeps_its_reason_and_does_not_expire() -> None:
     with unhealthy_world() as (world, caller):
         api = world.admin_api
         api.patch(REMEDIATION_POLICY, "cluster", {"spec": {"pause": {"reason": "swap"}}})
         assert Run().by(caller).pause_reason == "swap"
         ends = {"reason": "swap", "until": "2100-01-01T00:00:00Z"}
         api.patch(REMEDIATION_POLICY, "cluster", {"spec": {"pause": ends}})
-        assert Run().by(caller).pause_reason == "winding down"
-        assert "until" not in pause_of(api)
+        reason = "winding down; before that an unknown user: swap"
+        assert Run().by(caller).pause_reason == reason
+        assert pause_of(api) == {"reason": reason, "by": "anna"}
 
 
 def test_without_a_policy_nothing_starts_and_none_is_created() -> None:
