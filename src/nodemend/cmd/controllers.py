@@ -57,6 +57,7 @@ from nodemend.telemetry.metrics import (
     CACHE_STALENESS,
     CAN_SIGN,
     EVENTS,
+    LOG_LINES_LOST,
     MODE,
     PAUSED,
     PAUSED_WITHOUT_END,
@@ -114,7 +115,7 @@ async def _serve(
     http = HttpTransport(LiveCredentials(connection, runtime), runtime)
     transport = CountedTransport(http, metrics.count_request)
     events = EventRecorder(runtime, transport, controller=f"nodemend.io/{name}", instance=settings.identity)
-    metrics.readings.follow(EVENTS, lambda: _outcomes(events))
+    follow_reports(metrics.readings, log, events)
     lease = LeaseAddress(name, settings.system_namespace)
     election = ElectionSettings(lease=lease, candidate=settings.identity, timing=settings.lease)
     program = build(
@@ -141,6 +142,11 @@ async def _serve(
         )
     finally:
         await http.close()
+
+
+def follow_reports(readings: Readings, log: Log, events: EventRecorder) -> None:
+    readings.follow(EVENTS, lambda: _outcomes(events))
+    readings.follow_value(LOG_LINES_LOST, lambda: log.stream.lost)
 
 
 def _outcomes(events: EventRecorder) -> Samples:

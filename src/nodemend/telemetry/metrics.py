@@ -329,6 +329,9 @@ EVENTS: Final = CounterName(
     "Kubernetes events by outcome: written, or the reason why they were dropped.",
     ("outcome",),
 )
+LOG_LINES_LOST: Final = CounterName(
+    "nodemend_log_lines_lost_total", "Log lines that could not be written to the standard error output."
+)
 WORKLOAD_CLUSTERS: Final = GaugeName(
     "nodemend_workload_clusters",
     "Workload clusters whose Nodes Nodemend watches, by visibility: seen, not_vouched_for, out_of_reach.",
@@ -358,7 +361,15 @@ _ALWAYS_EXPORTED: Final = (
     HOST_HELD_SINCE,
     HOST_UNHEALTHY,
 )
-_EXPORTED_IF_FOLLOWED: Final = (PAUSED, MODE, PAUSED_WITHOUT_END, EVENTS, CAN_SIGN, WORKLOAD_CLUSTERS)
+_EXPORTED_IF_FOLLOWED: Final = (
+    PAUSED,
+    MODE,
+    PAUSED_WITHOUT_END,
+    EVENTS,
+    LOG_LINES_LOST,
+    CAN_SIGN,
+    WORKLOAD_CLUSTERS,
+)
 
 
 class Readings(Collector):

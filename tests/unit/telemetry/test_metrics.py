@@ -7,6 +7,7 @@ from nodemend.telemetry.metrics import (
     CACHE_STALENESS,
     CAN_SIGN,
     EVENTS,
+    LOG_LINES_LOST,
     METRIC_NAMES,
     MODE,
     PAUSED,
@@ -91,7 +92,15 @@ def test_a_former_leader_exports_no_node_metrics() -> None:
 
 def test_every_metric_of_the_table_is_exported_under_its_name_and_kind() -> None:
     registry, metrics = exported()
-    for optional in (PAUSED, MODE, PAUSED_WITHOUT_END, EVENTS, CAN_SIGN, WORKLOAD_CLUSTERS):
+    for optional in (
+        PAUSED,
+        MODE,
+        PAUSED_WITHOUT_END,
+        EVENTS,
+        LOG_LINES_LOST,
+        CAN_SIGN,
+        WORKLOAD_CLUSTERS,
+    ):
         metrics.readings.follow_value(optional, lambda: 1.0, *optional.labels)
     text = generate_latest(registry).decode()
 
