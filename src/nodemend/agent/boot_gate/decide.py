@@ -9,6 +9,7 @@ A gate that must stay closed publishes this boot all the same, because the remed
 """
 
 from nodemend.agent import exit_codes
+from nodemend.agent.watchdog.records import is_number
 from nodemend.protocol.self_resets import MayStart, StaysGated
 from nodemend.protocol.values import SmallValue
 
@@ -59,12 +60,11 @@ def evaluate_feeder(status: dict[str, str], boot_id: str, now: int) -> CheckNow 
         return GateClosed("the feeder has not reported anything in this boot")
     if status.get("state") != "armed":
         return GateClosed(f"the feeder is {status.get('state')}: {status.get('why', 'no reason reported')}")
-    try:
-        last_ping, effective = int(status["last-ping"]), int(status["effective"])
-    except (KeyError, ValueError):
+    last_ping, effective = status.get("last-ping", ""), status.get("effective", "")
+    if not (is_number(last_ping) and is_number(effective)):
         return GateClosed("the feeder does not report when it last fed")
     # A feeder that was killed leaves its last status behind.
-    if not 0 <= now - last_ping < effective:
+    if not 0 <= now - int(last_ping) < int(effective):
         return GateClosed("the feeder was armed, and has not fed for long")
     return CheckNow()
 
