@@ -30,7 +30,7 @@ class Silent:
     # Of a controller.
     held = judged = asked = withdrew_orphan = withdrew = annotation_ignored = report_orphaned = _ignore
     unserved = order_expired = looked = counted = recovering = overlapped = stalled = agents_seen = _ignore
-    still_held = still_held_by_annotation = started = guarded = filled = _ignore
+    still_held = started = guarded = filled = _ignore
 
     def crashed(self, key: object, error: Exception, seconds: float) -> None:
         """Fail the simulation: an exception in Nodemend's own code is never acceptable."""

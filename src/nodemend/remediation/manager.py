@@ -50,9 +50,6 @@ class RemediationKey(NamedTuple):
     namespace: str
     name: str
 
-    def __str__(self) -> str:
-        return f"Key(kind={self.kind!r}, namespace={self.namespace!r}, name={self.name!r})"
-
 
 @dataclass(frozen=True, slots=True)
 class RemediatorObservers:

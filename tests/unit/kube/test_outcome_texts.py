@@ -30,7 +30,10 @@ TEXTS: list[tuple[object, str]] = [
     (AllTargetsKey(), "EverybodyKey()"),
     (HeldMachinesKey(), "HeldMachinesKey()"),
     (HistoryKey(), "HistoryKey()"),
-    (RemediationKey("SelfRemediation", "ns", "n1"), "Key(kind='SelfRemediation', namespace='ns', name='n1')"),
+    (
+        RemediationKey("SelfRemediation", "ns", "n1"),
+        "RemediationKey(kind='SelfRemediation', namespace='ns', name='n1')",
+    ),
 ]
 
 

@@ -384,4 +384,5 @@ HOST_HOLDS: Final[tuple[type[HoldReason], ...]] = (
     OwnerReplacing,
     NoMachineReplacement,
 )
-"""All hold reasons of this module, for metrics that start at zero and for registries of the CLI."""
+"""All hold reasons of this module and of safety/host_power, for metrics that start at zero and for registries
+of the CLI."""

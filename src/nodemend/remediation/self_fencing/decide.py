@@ -221,7 +221,8 @@ class SelfFacts(ReleaseFacts):
     """All from live reads, the agents' Leases after the Node: the node's own first, then its peers'.
 
     `now` is a time after those reads. All progress in the status was counted at least `passed` before the
-    reads. `passed` is on the slower of two clocks; `now` and `looks` are on the faster (protocol/timing).
+    reads. `passed` is on the slower of two clocks; `now` and `observations` are on the faster
+    (protocol/timing).
     """
 
     remediation: SelfRemediation

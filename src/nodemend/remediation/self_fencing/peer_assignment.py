@@ -200,7 +200,7 @@ class AgentSweep:
         reports_from: Callable[[], int | None] = lambda: 0,
         agents_seen: Callable[[int, int], None] = lambda _reporting, _silent: None,
     ) -> None:
-        """`reports_from` is as for a Reader: Leases that another agent could have written are left alone.
+        """`reports_from` is as for a LiveReader: Leases that another agent could have written are left alone.
 
         `agents_seen` receives the number of agents that report, and of those silent though their nodes are
         Ready.
