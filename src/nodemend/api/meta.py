@@ -67,8 +67,8 @@ _IN_CAPITALS: Final = ("id", "uid", "uuid")
 
 def camel_case(field: str) -> str:
     """Return the key in JSON. Kubernetes writes identifiers in capitals unless they begin the key."""
-    first, *words = field.rstrip("_").split("_")
-    return first + "".join(word.upper() if word in _IN_CAPITALS else word.capitalize() for word in words)
+    first, *rest = field.rstrip("_").split("_")
+    return first + "".join(part.upper() if part in _IN_CAPITALS else part.capitalize() for part in rest)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))

@@ -59,7 +59,7 @@ ProbeHandler = Callable[[web.BaseRequest], web.Response]
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """The state that a process must reach to be ready, in words. A standby is as ready as a leader."""
+    """The name of the state that a process must reach to be ready. A standby is as ready as a leader."""
 
     state: str
     reached: Callable[[], bool]

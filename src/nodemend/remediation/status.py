@@ -1,4 +1,4 @@
-"""What all kinds of remediations that release workloads share: facts, steps, and the status after a step.
+"""Facts, steps and the status after a step of all kinds of remediations that release workloads.
 
 Evidence may prove wrong, or become invalid, after the release had begun: the workloads may run twice. One
 condition reports that for every kind of remediation. Once True it stays True, whether or not the node

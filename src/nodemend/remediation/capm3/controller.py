@@ -152,7 +152,7 @@ class Capm3Service:
         self._client = client
         self._recorder = recorder
         self._unchanged = UnchangedTimer()
-        """For how long each of CAPM3's Leases has been unchanged."""
+        """Measures how long each of CAPM3's Leases has been unchanged."""
 
     async def run(self) -> None:
         """Run until cancelled. A failed read or write is retried in the next pass."""

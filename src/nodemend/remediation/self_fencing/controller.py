@@ -338,8 +338,9 @@ class SelfFencingDriver(Driver[SelfRemediation, SelfFencingInputs, Step]):
 
         A peer counts as covered only for seconds after each read, and no watch reports a new boot.
         """
-        proving = isinstance(hold.reason, AccumulatingProof | time_proof.NoTimeProof)
-        return RECHECK_SOON if proving else RECHECK_INTERVAL
+        if isinstance(hold.reason, AccumulatingProof | time_proof.NoTimeProof):
+            return RECHECK_SOON
+        return RECHECK_INTERVAL
 
 
 class SelfRemediationRecorder(RemediationRecorder[SelfRemediation, Step]):
