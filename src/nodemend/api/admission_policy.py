@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from nodemend.api.meta import ObjectMeta, Wire
+from nodemend.api.meta import KubernetesObject, Wire
 
 Free = dict[str, Any]
 
@@ -47,8 +47,7 @@ class AdmissionPolicySpec(Wire):
     validations: tuple[Validation, ...] = ()
 
 
-class AdmissionPolicy(Wire):
-    metadata: ObjectMeta = ObjectMeta()
+class AdmissionPolicy(KubernetesObject):
     spec: AdmissionPolicySpec = AdmissionPolicySpec()
 
 
@@ -59,6 +58,5 @@ class AdmissionBindingSpec(Wire):
     param_ref: Free = {}
 
 
-class AdmissionBinding(Wire):
-    metadata: ObjectMeta = ObjectMeta()
+class AdmissionBinding(KubernetesObject):
     spec: AdmissionBindingSpec = AdmissionBindingSpec()

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from nodemend.api.meta import ObjectMeta, Wire, about
+from nodemend.api.meta import KubernetesObject, Wire, about
 from nodemend.api.value_forms import AddressText, BootId, NodeName, Number, Uid, WrittenTime, is_node_name
 
 
@@ -39,18 +39,16 @@ class AuthorityRecord(Wire):
     former: tuple[FormerAuthority, ...] = ()
 
 
-class Secret(Wire):
+class Secret(KubernetesObject):
     """A Secret. Its values are in base64."""
 
-    metadata: ObjectMeta = ObjectMeta()
     data: dict[str, str] = {}
 
     def __repr__(self) -> str:
         return f"Secret({self.metadata.namespace}/{self.metadata.name})"
 
 
-class ConfigMap(Wire):
-    metadata: ObjectMeta = ObjectMeta()
+class ConfigMap(KubernetesObject):
     data: dict[str, str] = {}
 
 

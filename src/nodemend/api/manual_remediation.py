@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Final
 
 from nodemend.api import releasing
 from nodemend.api.evidence import BOOT_ID, NODE_UID, PERSON, REASON, RENEW_TIME, Evidence, HardwareId
-from nodemend.api.meta import ObjectMeta, ObservedGeneration, Rule, Wire, about
+from nodemend.api.meta import KubernetesObject, ObservedGeneration, Rule, Wire, about
 from nodemend.api.releasing import HAD_EVIDENCE, HAS_EVIDENCE, RELEASED_BEFORE, TAINTED, TAINTED_BEFORE
 
 _CONFIRMED: Final = "self.?spec.?confirmation.hasValue()"
@@ -156,12 +156,11 @@ class ManualRemediationStatus(Wire):
     conditions: releasing.RemediationConditions = ()
 
 
-class ManualRemediation(Wire):
+class ManualRemediation(KubernetesObject):
     """Heals one node with the help of an operator. Named like the node."""
 
     RULES: ClassVar = (*_ON_THE_SPEC, *_ON_THE_TARGET, *_ON_THE_RELEASE)
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: ManualRemediationSpec = ManualRemediationSpec()
     status: ManualRemediationStatus = ManualRemediationStatus()
 
@@ -184,8 +183,7 @@ class ManualRemediationTemplateSpec(Wire):
     template: Annotated[TemplatedSpec, releasing.TEMPLATE] = TemplatedSpec()
 
 
-class ManualRemediationTemplate(Wire):
+class ManualRemediationTemplate(KubernetesObject):
     """The template from which health checks create ManualRemediations."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: ManualRemediationTemplateSpec = ManualRemediationTemplateSpec()

@@ -334,8 +334,8 @@ class ObjectMeta(Wire):
         return self.deletion_timestamp is not None
 
 
-class PartialObjectMetadata(Wire):
-    """An object of any kind and version, of which only the metadata is read."""
+class KubernetesObject(Wire):
+    """Any object of the API. Used by itself where only the metadata is read, in any version."""
 
     metadata: ObjectMeta = ObjectMeta()
 

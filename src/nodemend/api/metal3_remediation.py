@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Final
 
 from nodemend.api import releasing
 from nodemend.api.evidence import NODE_UID, HardwareId
-from nodemend.api.meta import ObjectMeta, ObservedGeneration, Rule, Wire, about
+from nodemend.api.meta import KubernetesObject, ObservedGeneration, Rule, Wire, about
 from nodemend.api.releasing import BOOT, HAD_EVIDENCE, HAS_EVIDENCE, NODE, RELEASED, TAINTED
 
 
@@ -31,8 +31,7 @@ class Capm3RemediationStatus(Wire):
     last_remediated: str | None = None
 
 
-class Capm3Remediation(Wire):
-    metadata: ObjectMeta = ObjectMeta()
+class Capm3Remediation(KubernetesObject):
     spec: Capm3RemediationSpec = Capm3RemediationSpec()
     status: Capm3RemediationStatus = Capm3RemediationStatus()
 
@@ -259,12 +258,11 @@ class Metal3RemediationStatus(Wire):
     conditions: releasing.RemediationConditions = ()
 
 
-class Metal3Remediation(Wire):
+class Metal3Remediation(KubernetesObject):
     """Heals one node by powering its host off and on. Named like its Machine, or its node."""
 
     RULES: ClassVar = RULES
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[Metal3RemediationSpec, releasing.FIXED_SETTINGS] = Metal3RemediationSpec()
     status: Metal3RemediationStatus = Metal3RemediationStatus()
 
@@ -279,8 +277,7 @@ class Metal3RemediationTemplateSpec(Wire):
     template: Annotated[TemplatedMetal3Spec, releasing.TEMPLATE] = TemplatedMetal3Spec()
 
 
-class Metal3RemediationTemplate(Wire):
+class Metal3RemediationTemplate(KubernetesObject):
     """The template from which health checks create Metal3Remediations."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: Metal3RemediationTemplateSpec = Metal3RemediationTemplateSpec()

@@ -7,7 +7,18 @@ from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from nodemend.api import meta, well_known
-from nodemend.api.meta import LIMIT_FORM, Condition, Duration, Limit, ObjectMeta, Pause, Rule, Wire, about
+from nodemend.api.meta import (
+    LIMIT_FORM,
+    Condition,
+    Duration,
+    KubernetesObject,
+    Limit,
+    ObjectMeta,
+    Pause,
+    Rule,
+    Wire,
+    about,
+)
 
 
 class RemediationOrderSpec(Wire):
@@ -223,7 +234,7 @@ class RemediationPolicyStatus(Wire):
     ] = ()
 
 
-class RemediationPolicy(Wire):
+class RemediationPolicy(KubernetesObject):
     """The cluster-wide guard. A cluster has one, with the name `cluster`."""
 
     RULES: ClassVar = (
@@ -233,6 +244,5 @@ class RemediationPolicy(Wire):
         ),
     )
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: RemediationPolicySpec = RemediationPolicySpec()
     status: RemediationPolicyStatus = RemediationPolicyStatus()

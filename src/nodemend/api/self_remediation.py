@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Final
 from nodemend.api import releasing
 from nodemend.api.agent import MOST_LISTS, MOST_PROPOSED
 from nodemend.api.evidence import BOOT_ID, NODE_UID, HardwareId
-from nodemend.api.meta import ObjectMeta, ObservedGeneration, Rule, Wire, about
+from nodemend.api.meta import KubernetesObject, ObservedGeneration, Rule, Wire, about
 from nodemend.api.releasing import BOOT, BOOT_BEFORE, HAD_EVIDENCE, HAS_EVIDENCE
 
 _MARKED: Final = "self.?status.?marked.hasValue()"
@@ -154,12 +154,11 @@ class SelfRemediationStatus(Wire):
     conditions: releasing.RemediationConditions = ()
 
 
-class SelfRemediation(Wire):
+class SelfRemediation(KubernetesObject):
     """Heals one node by a reset through its own watchdog. Named like the node, or like its Machine."""
 
     RULES: ClassVar = (*_ON_THE_TARGET, *_ON_THE_RELEASE)
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[SelfRemediationSpec, releasing.FIXED_SETTINGS] = SelfRemediationSpec()
     status: SelfRemediationStatus = SelfRemediationStatus()
 
@@ -174,8 +173,7 @@ class SelfRemediationTemplateSpec(Wire):
     template: Annotated[TemplatedSelfSpec, releasing.TEMPLATE] = TemplatedSelfSpec()
 
 
-class SelfRemediationTemplate(Wire):
+class SelfRemediationTemplate(KubernetesObject):
     """The template from which health checks create SelfRemediations."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: SelfRemediationTemplateSpec = SelfRemediationTemplateSpec()

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from nodemend.api import well_known
-from nodemend.api.meta import ConditionStatus, ObjectMeta, Wire
+from nodemend.api.meta import ConditionStatus, KubernetesObject, ObjectMeta, Wire
 from nodemend.api.resources import Resource
 
 
@@ -51,8 +51,7 @@ class BareMetalHostStatus(Wire):
     conditions: tuple[HostCondition, ...] = ()
 
 
-class BareMetalHost(Wire):
-    metadata: ObjectMeta = ObjectMeta()
+class BareMetalHost(KubernetesObject):
     spec: BareMetalHostSpec = BareMetalHostSpec()
     status: BareMetalHostStatus = BareMetalHostStatus()
 
@@ -95,8 +94,7 @@ class CertificateSigningRequestStatus(Wire):
         return next((one for one in self.conditions if one.type == type_), None)
 
 
-class CertificateSigningRequest(Wire):
-    metadata: ObjectMeta = ObjectMeta()
+class CertificateSigningRequest(KubernetesObject):
     spec: CertificateSigningRequestSpec = CertificateSigningRequestSpec()
     status: CertificateSigningRequestStatus = CertificateSigningRequestStatus()
 
@@ -152,10 +150,9 @@ class LeaseSpec(Wire):
     lease_transitions: int | None = None
 
 
-class Lease(Wire):
+class Lease(KubernetesObject):
     """A lock with its holder and the time of the last renewal."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: LeaseSpec = LeaseSpec()
 
 
@@ -189,8 +186,7 @@ class MachineStatus(Wire):
     conditions: tuple[dict[str, Any], ...] = ()
 
 
-class Machine(Wire):
-    metadata: ObjectMeta = ObjectMeta()
+class Machine(KubernetesObject):
     spec: MachineSpec = MachineSpec()
     status: MachineStatus = MachineStatus()
 
@@ -209,8 +205,7 @@ class Metal3MachineSpec(Wire):
     provider_id: str = ""
 
 
-class Metal3Machine(Wire):
-    metadata: ObjectMeta = ObjectMeta()
+class Metal3Machine(KubernetesObject):
     spec: Metal3MachineSpec = Metal3MachineSpec()
 
 
@@ -246,8 +241,7 @@ class NodeStatus(Wire):
     node_info: NodeInfo = NodeInfo()
 
 
-class Node(Wire):
-    metadata: ObjectMeta = ObjectMeta()
+class Node(KubernetesObject):
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
@@ -289,8 +283,7 @@ class PodStatus(Wire):
     phase: str = ""
 
 
-class Pod(Wire):
-    metadata: ObjectMeta = ObjectMeta()
+class Pod(KubernetesObject):
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
@@ -310,8 +303,7 @@ class ClaimSpec(Wire):
     volume_name: str = ""
 
 
-class PersistentVolumeClaim(Wire):
-    metadata: ObjectMeta = ObjectMeta()
+class PersistentVolumeClaim(KubernetesObject):
     spec: ClaimSpec = ClaimSpec()
 
 
@@ -324,6 +316,5 @@ class VolumeAttachmentSpec(Wire):
     source: AttachedSource = AttachedSource()
 
 
-class VolumeAttachment(Wire):
-    metadata: ObjectMeta = ObjectMeta()
+class VolumeAttachment(KubernetesObject):
     spec: VolumeAttachmentSpec = VolumeAttachmentSpec()

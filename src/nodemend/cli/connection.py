@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
-from nodemend.api.meta import ObjectMeta, Wire
+from nodemend.api.meta import KubernetesObject
 from nodemend.api.resources import NODE
 from nodemend.api.well_known import SYSTEM_NAMESPACE
 from nodemend.cli.cluster import Cluster
@@ -87,10 +87,6 @@ _WITHIN: Final = 3.0
 """Timeout in seconds for a user who has pressed Tab."""
 
 
-class _Named(Wire):
-    metadata: ObjectMeta
-
-
 def names_beginning_with(given: Mapping[str, Any], begun: str) -> list[str]:
     """Return names from the first page of Nodes, in the cluster that the parsed flags in `given` select.
 
@@ -109,5 +105,5 @@ def names_beginning_with(given: Mapping[str, Any], begun: str) -> list[str]:
 
 
 async def _names(cluster: Cluster) -> list[str]:
-    found = await cluster.ask(list_page(NODE, EVERYTHING, limit=PAGE_SIZE), list_of(_Named))
+    found = await cluster.ask(list_page(NODE, EVERYTHING, limit=PAGE_SIZE), list_of(KubernetesObject))
     return [one.metadata.name for one in found.value.items or ()] if isinstance(found, Present) else []

@@ -15,7 +15,7 @@ import msgspec
 
 from nodemend.api import well_known
 from nodemend.api.admission_policy import AdmissionBinding, AdmissionPolicy
-from nodemend.api.meta import ObjectMeta, Wire
+from nodemend.api.meta import KubernetesObject, ObjectMeta
 from nodemend.api.resources import (
     ADMISSION_BINDING,
     ADMISSION_POLICY,
@@ -87,8 +87,7 @@ _LOOKED_AT: Final = 100
 """Objects per page if only some of them suit the attempt."""
 
 
-class _Found(Wire):
-    metadata: ObjectMeta = ObjectMeta()
+class _Found(KubernetesObject):
     spec: Mapping[str, msgspec.Raw] = msgspec.field(default_factory=dict)
 
 

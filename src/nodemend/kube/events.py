@@ -22,7 +22,7 @@ from typing import Final, assert_never
 
 import msgspec
 
-from nodemend.api.meta import ObjectMeta, Wire, print_micro_time
+from nodemend.api.meta import KubernetesObject, ObjectMeta, Wire, print_micro_time
 from nodemend.api.resources import EVENT
 from nodemend.api.upstream_types import Event, EventSeries, EventType, ObjectReference
 from nodemend.kube.flowcontrol import Backoff, Rate, TokenBucket
@@ -318,10 +318,9 @@ class ReferenceSeen(Wire):
     uid: str = ""
 
 
-class EventWire(Wire):
+class EventWire(KubernetesObject):
     """An event of events.k8s.io. Events with the older API's times have them in the deprecated fields."""
 
-    metadata: ObjectMeta = ObjectMeta()
     event_time: str | None = None
     type: str = ""
     reason: str = ""

@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-import msgspec
-
 from nodemend.api import well_known
-from nodemend.api.meta import ObjectMeta
+from nodemend.api.meta import KubernetesObject
 from nodemend.api.resources import CUSTOM_RESOURCE_DEFINITION, Resource
 from nodemend.kube.client import ApiClient, find_resource
 from nodemend.kube.outcome import Acknowledged, Ok, Reason, Refused
@@ -48,10 +46,6 @@ class ServedKinds:
         """
         ours = not self.checks[group].only_claimed
         return OPENSHIFT if ours and group == CLUSTER_API and CLUSTER_API not in self.machines else group
-
-
-class _Labelled(msgspec.Struct):
-    metadata: ObjectMeta = ObjectMeta()
 
 
 async def find_served_kinds(client: ApiClient, deadline: float) -> ServedKinds | None:
@@ -98,7 +92,7 @@ async def _is_flat(client: ApiClient, checks: Resource, deadline: float) -> bool
     if checks.group != CLUSTER_API or checks.version == "v1beta2":
         return False
     name = f"{checks.plural}.{checks.group}"
-    match await client.read(get(CUSTOM_RESOURCE_DEFINITION, name), _Labelled, deadline=deadline):
+    match await client.read(get(CUSTOM_RESOURCE_DEFINITION, name), KubernetesObject, deadline=deadline):
         case Ok(found):
             labels = found.metadata.labels
             return labels.get(well_known.FLAT) == "true" and PROVIDER not in labels

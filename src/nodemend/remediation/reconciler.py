@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from nodemend.api.evidence import Evidence
-from nodemend.api.meta import ObjectMeta, PartialObjectMetadata, print_time
+from nodemend.api.meta import KubernetesObject, ObjectMeta, print_time
 from nodemend.api.resources import NODE, Resource
 from nodemend.api.upstream_types import ObjectReference, reference_to
 from nodemend.guard.state import A_MOMENT
@@ -159,7 +159,7 @@ class RemediationController(Generic[R, G, S]):
         if request is None:
             return Done()
         deadline = self._driver.reader.runtime.monotonic() + WRITE_WITHIN
-        outcome = await self._client.write(request, PartialObjectMetadata, deadline=deadline)
+        outcome = await self._client.write(request, KubernetesObject, deadline=deadline)
         if isinstance(outcome, Ok):
             self._driver.wrote(inputs, step, outcome.value.metadata.resource_version)
         if isinstance(outcome, Unknown) and not isinstance(step, Hold):
@@ -175,9 +175,7 @@ class RemediationController(Generic[R, G, S]):
         begins = None if isinstance(step, Hold) else self._driver.begins(inputs, step)
         return step if begins is None else self._driver.switch.claim(uid, begins) or step
 
-    def _evaluate(
-        self, remediation: R, step: S | Hold, outcome: WriteOutcome[PartialObjectMetadata]
-    ) -> Outcome:
+    def _evaluate(self, remediation: R, step: S | Hold, outcome: WriteOutcome[KubernetesObject]) -> Outcome:
         match outcome:
             case Ok():
                 if isinstance(step, Hold):

@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeVar, assert_never
 import msgspec
 
 from nodemend.api import well_known
-from nodemend.api.meta import ObjectMeta, PartialObjectMetadata, Wire
+from nodemend.api.meta import KubernetesObject, ObjectMeta, Wire
 from nodemend.api.resources import (
     LEASE,
     MANUAL_REMEDIATION,
@@ -81,7 +81,7 @@ async def is_orphaned(reader: LiveReader, lock: Lease) -> bool:
     resource = _HOLDERS.get(kind)
     if resource is None:
         return False
-    found = read_result(await reader.get(resource, name, PartialObjectMetadata, namespace))
+    found = read_result(await reader.get(resource, name, KubernetesObject, namespace))
     holder = lock.spec.holder_identity or ""
     return isinstance(found, Absent) or (isinstance(found, Present) and found.value.metadata.uid != holder)
 

@@ -10,7 +10,7 @@ from math import inf
 from typing import Final, Protocol
 
 from nodemend.api import well_known
-from nodemend.api.meta import PartialObjectMetadata, Wire
+from nodemend.api.meta import KubernetesObject, Wire
 from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION, NODE, POD
 from nodemend.api.upstream_types import BareMetalHost, NodeSpec
 from nodemend.kube.client import ApiClient, list_all, take_all
@@ -129,7 +129,7 @@ class OrphanedPowerOffGC:
     async def _living(self) -> dict[str, str] | None:
         """Return the names of all remediations, by UID."""
         client, deadline = self._reader.client, self._deadline
-        listed = await list_all(client, METAL3_REMEDIATION, PartialObjectMetadata, deadline=deadline)
+        listed = await list_all(client, METAL3_REMEDIATION, KubernetesObject, deadline=deadline)
         if not isinstance(listed, Ok):
             return None
         return {one.metadata.uid: one.metadata.name for one in listed.value.items}

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from nodemend.api.agent import UNSUPPORTED, AgentReport, Marker, PeerEntry, PeerProposal
-from nodemend.api.meta import PartialObjectMetadata, Wire
+from nodemend.api.meta import KubernetesObject, Wire
 from nodemend.api.resources import ENDPOINT_SLICE, LEASE, SELF_REMEDIATION, Resource
 from nodemend.api.upstream_types import Lease
 from nodemend.api.well_known import AGENT_NAMESPACE, CONTROL_PLANE_ROLES
@@ -119,7 +119,7 @@ class AgentRegistry:
 
     async def remediations(self) -> set[str] | None:
         """Return the UIDs of all SelfRemediations."""
-        found = await self._all(SELF_REMEDIATION, PartialObjectMetadata, lambda one: one.metadata.uid)
+        found = await self._all(SELF_REMEDIATION, KubernetesObject, lambda one: one.metadata.uid)
         return None if found is None else set(found)
 
     async def _all(
