@@ -19,3 +19,8 @@ def parse_duration(text: str) -> timedelta:
         raise ValueError(f"{text!r} is not a duration; write it like 90s, 5m or 1h30m")
     hours, minutes, seconds = (int(part) if part else 0 for part in found.groups())
     return timedelta(hours=hours, minutes=minutes, seconds=seconds)
+
+
+def duration_seconds(text: str) -> float:
+    """Return the duration in seconds. Raise ValueError as `parse_duration` does."""
+    return parse_duration(text).total_seconds()

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from nodemend.api import well_known
-from nodemend.api.quantities import parse_duration
+from nodemend.api.quantities import duration_seconds
 
 VIEW_VERSION: Final = "cli.nodemend.io/v1alpha1"
 """API version of JSON and YAML output. Renaming or removing a field requires a new version."""
@@ -45,7 +45,7 @@ class Form(StrEnum):
 
 def parse_timeout(_context: click.Context, _parameter: click.Parameter, text: str) -> float:
     try:
-        seconds = parse_duration(text).total_seconds()
+        seconds = duration_seconds(text)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
     if seconds <= 0:

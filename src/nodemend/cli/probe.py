@@ -14,7 +14,7 @@ from nodemend.api.manual_remediation import ManualRemediationTemplate
 from nodemend.api.meta import ConditionStatus
 from nodemend.api.metal3_remediation import Metal3RemediationTemplate
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
-from nodemend.api.quantities import parse_duration
+from nodemend.api.quantities import duration_seconds
 from nodemend.api.resources import (
     LEASE,
     MANUAL_REMEDIATION_TEMPLATE,
@@ -431,7 +431,7 @@ def _steps(
 def _patience(check: NodeHealthCheck) -> float | None:
     """Seconds of Ready=Unknown after which the check acts; None if it has no such threshold."""
     found = [
-        parse_duration(one.period).total_seconds()
+        duration_seconds(one.period)
         for one in check.spec.thresholds
         if (one.type, one.status) == ("Ready", ConditionStatus.UNKNOWN)
     ]

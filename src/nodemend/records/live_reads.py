@@ -11,7 +11,7 @@ from typing import Final, Generic, TypeVar, assert_never
 
 from nodemend.api import well_known
 from nodemend.api.meta import Pause, parse_time
-from nodemend.api.quantities import parse_duration
+from nodemend.api.quantities import duration_seconds
 from nodemend.api.remediation_policy import FailureDomains, LimitReading, RemediationPolicy
 from nodemend.api.resources import NODE, REMEDIATION_POLICY, Resource
 from nodemend.api.upstream_types import Node
@@ -160,19 +160,17 @@ def policy_facts(policy: RemediationPolicy, wall: datetime) -> PolicyFacts:
         max_concurrent_percent=spec.max_concurrent_percent,
         max_unhealthy=parse_comparison(spec.max_unhealthy),
         domains=_domain_limits(spec.failure_domains),
-        settle_time=_seconds(spec.settle_time),
-        min_interval=_seconds(spec.min_interval),
+        settle_time=duration_seconds(spec.settle_time),
+        min_interval=duration_seconds(spec.min_interval),
         machines=MachinePolicyFacts(
             reading=_READINGS[spec.machines.limit_reading],
             delete=spec.machines.delete_machines,
-            healthy_delay=_seconds(spec.machines.healthy_delay) if spec.machines.healthy_delay else 0.0,
+            healthy_delay=duration_seconds(spec.machines.healthy_delay)
+            if spec.machines.healthy_delay
+            else 0.0,
         ),
         count_released=spec.count_released,
     )
-
-
-def _seconds(written: str) -> float:
-    return parse_duration(written).total_seconds()
 
 
 def _domain_limits(domains: FailureDomains | None) -> DomainLimits | None:

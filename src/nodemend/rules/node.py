@@ -10,7 +10,7 @@ from typing import ClassVar, Final, Protocol, assert_never
 
 from nodemend.api.meta import ConditionStatus
 from nodemend.api.node_health_check import Threshold
-from nodemend.api.quantities import parse_duration
+from nodemend.api.quantities import duration_seconds
 
 
 class ConditionOwner(StrEnum):
@@ -170,9 +170,7 @@ def _meet(threshold: Threshold, seen: dict[str, ConditionSeen]) -> Match | None:
     condition = seen.get(threshold.type)
     if condition is None or condition.status is not threshold.status:
         return None
-    return Match(
-        threshold.type, threshold.status, condition.seen_for, parse_duration(threshold.period).total_seconds()
-    )
+    return Match(threshold.type, threshold.status, condition.seen_for, duration_seconds(threshold.period))
 
 
 def _ready_for(thresholds: Sequence[Threshold], seen: dict[str, ConditionSeen]) -> float | None:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar, cast, dataclass_transform
 
-from nodemend.api.quantities import parse_duration
+from nodemend.api.quantities import duration_seconds
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
@@ -78,7 +78,7 @@ def parse_port(text: str) -> int:
 
 def parse_seconds(text: str) -> float:
     try:
-        seconds = parse_duration(text).total_seconds()
+        seconds = duration_seconds(text)
     except ValueError as error:
         raise ValueError("it must be a duration such as 15s or 1m30s") from error
     if seconds <= 0:

@@ -19,7 +19,7 @@ from nodemend.api import well_known
 from nodemend.api.crds import CUSTOM_RESOURCES, schema_of_kind
 from nodemend.api.meta import LABEL_KEY, ObjectMeta, parse_time, written_moment
 from nodemend.api.node_health_check import NodeHealthCheck
-from nodemend.api.quantities import parse_duration
+from nodemend.api.quantities import duration_seconds
 from nodemend.api.remediation_policy import Mode, RemediationPolicy
 from nodemend.api.resources import NODE, NODE_HEALTH_CHECK, OUR_GROUP, REMEDIATION_POLICY, Resource
 from nodemend.cli.cluster import Cluster, EtcdHosts, find_etcd_hosts, may_have, must_have
@@ -149,7 +149,7 @@ def predicate_of(rule: Mapping[str, str]) -> Callable[[Any], bool]:
 
 def _seconds(written: object) -> float | None:
     try:
-        return parse_duration(str(written)).total_seconds()
+        return duration_seconds(str(written))
     except ValueError:
         return None
 

@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 from textwrap import wrap
 from typing import ClassVar, Final
 
-from nodemend.api.quantities import parse_duration
+from nodemend.api.quantities import duration_seconds
 from nodemend.api.remediation_policy import Mode, RemediationPolicy
 from nodemend.cli.simulate.input import Snapshot
 from nodemend.cli.simulate.log import (
@@ -228,7 +228,7 @@ def _timeouts(snapshot: Snapshot) -> Iterator[float]:
     for check in snapshot.checks:
         for remedy in check.spec.remedies:
             if remedy.timeout is not None:
-                yield parse_duration(remedy.timeout).total_seconds()
+                yield duration_seconds(remedy.timeout)
 
 
 def _next_step(given: GivenView, totals: TotalsView, held: tuple[HeldNodesView, ...], plan: Plan) -> str:

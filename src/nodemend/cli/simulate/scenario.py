@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Final, assert_never
 
 from nodemend.api.meta import ConditionStatus
-from nodemend.api.quantities import parse_duration
+from nodemend.api.quantities import duration_seconds
 from nodemend.cli.text import spell_list
 from nodemend.records.node import NodeRecord
 from nodemend.safety.limits import Between, Count, Limit, Percent, parse_comparison
@@ -103,14 +103,10 @@ def parse_symptom(written: str) -> Symptom:
 
 def parse_seconds(written: str) -> int:
     """Parse a duration longer than zero, in whole seconds. Raises ValueError with a sentence for the user."""
-    seconds = _whole_seconds(written)
+    seconds = int(duration_seconds(written))
     if seconds < 1:
         raise ValueError("it must be longer than 0s")
     return seconds
-
-
-def _whole_seconds(written: str) -> int:
-    return int(parse_duration(written).total_seconds())
 
 
 def _which(written: str) -> Which:
@@ -136,8 +132,8 @@ def _how_many(written: str) -> Limit:
 
 def _span(written: str) -> Span:
     first, dots, last = written.partition("..")
-    begins = _whole_seconds(first)
-    ends = _whole_seconds(last) if dots else begins
+    begins = int(duration_seconds(first))
+    ends = int(duration_seconds(last)) if dots else begins
     if ends < begins:
         raise ValueError(f"{written!r} ends before it begins")
     return Span(begins, ends)

@@ -8,7 +8,7 @@ from typing import Protocol
 from nodemend.api import condition_types, well_known
 from nodemend.api.meta import ConditionStatus
 from nodemend.api.node_health_check import NodeHealthCheck, RecoveryPhase, TemplateReference
-from nodemend.api.quantities import parse_duration
+from nodemend.api.quantities import duration_seconds
 from nodemend.api.remediation_policy import RemediationOrder, RemediationPolicy
 from nodemend.api.upstream_types import ObjectReference
 from nodemend.guard.evaluator import cache_freshness
@@ -178,8 +178,10 @@ def as_existing(
 def remedy_policy_of(target: NodeTarget) -> RemedyPolicy:
     spec = target.check.spec
     return RemedyPolicy(
-        timeouts=tuple(_seconds(remedy.timeout) if remedy.timeout else None for remedy in spec.remedies),
-        healthy_delay=_seconds(spec.healthy_delay),
+        timeouts=tuple(
+            duration_seconds(remedy.timeout) if remedy.timeout else None for remedy in spec.remedies
+        ),
+        healthy_delay=duration_seconds(spec.healthy_delay),
     )
 
 
@@ -191,10 +193,6 @@ def as_recovering(record: RemediationRecord, seconds: float) -> Recovering:
         succeeded=succeeded == ConditionStatus.TRUE,
         trying=RemedyAttempt(0, seconds, failed=succeeded == ConditionStatus.FALSE),
     )
-
-
-def _seconds(written: str) -> float:
-    return parse_duration(written).total_seconds()
 
 
 def under_remediation(remediations: Iterable[RemediationRecord]) -> frozenset[str]:

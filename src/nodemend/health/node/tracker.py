@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from nodemend.api.meta import print_time
 from nodemend.api.node_health_check import MOST_RECOVERIES, NodeHealthCheck, RecoveryPhase, RecoveryReport
-from nodemend.api.quantities import parse_duration
+from nodemend.api.quantities import duration_seconds
 from nodemend.guard.evaluator import Clocks, GuardEvaluator, current_rules
 from nodemend.guard.state import (
     HEALTHY,
@@ -137,7 +137,7 @@ class RecoveryTracker:
         return RecoveryFacts(
             written=targets.recovery_written(target.check, node.uid),
             there=self._there(target.check, node.name, node.uid, now),
-            timeout=parse_duration(recovery.timeout).total_seconds(),
+            timeout=duration_seconds(recovery.timeout),
             missing=still_missing(health, targets.remedy_policy_of(target).healthy_delay),
             remediating=found is not None,
         )
@@ -190,7 +190,7 @@ class RecoveryTracker:
         recovery = check.spec.recovery
         if recovery is None:
             return None
-        timeout = parse_duration(recovery.timeout).total_seconds()
+        timeout = duration_seconds(recovery.timeout)
         phase = self._phase(check, node, uid, timeout, moment.now)
         if phase is None:
             return None
