@@ -41,6 +41,7 @@ from nodemend.kube.request import (
     collection_path,
     create,
     get,
+    object_of,
 )
 from nodemend.records.live_reads import LiveReader
 from nodemend.records.node import ETCD_PODS, EtcdPodWire, etcd_pod_records
@@ -136,20 +137,16 @@ class Cluster:
     def __init__(self, client: ApiClient, runtime: Runtime, system_namespace: str) -> None:
         self.reader = LiveReader(client, runtime)
         self.system_namespace = system_namespace
+        self.runtime = runtime
         self._client = client
-        self._runtime = runtime
         self._clock: _ServerClock | None = None
-
-    @property
-    def runtime(self) -> Runtime:
-        return self._runtime
 
     @property
     def now(self) -> datetime:
         """The API server's clock; the local clock until the first response with a server time."""
         if self._clock is None:
-            return self._runtime.wall()
-        passed = self._runtime.monotonic() - self._clock.heard_at
+            return self.runtime.wall()
+        passed = self.runtime.monotonic() - self._clock.heard_at
         return datetime.fromtimestamp(self._clock.said + passed, UTC)
 
     async def find(self, resource: Resource, name: str, kind: type[T], namespace: str = "") -> ReadResult[T]:
@@ -160,13 +157,13 @@ class Cluster:
         if not isinstance(outcome, Ok):
             return _failed(outcome)
         if outcome.server_time is not None:
-            self._clock = _ServerClock(outcome.server_time, self._runtime.monotonic())
+            self._clock = _ServerClock(outcome.server_time, self.runtime.monotonic())
         return Present(outcome.value)
 
     async def all(
         self, resource: Resource, kind: type[T], of: Selection = EVERYTHING
     ) -> Present[list[T]] | Absent | Unreadable:
-        deadline = self._runtime.monotonic() + _LIST_WITHIN
+        deadline = self.runtime.monotonic() + _LIST_WITHIN
         outcome = await list_all(self._client, resource, kind, of=of, deadline=deadline)
         if isinstance(outcome, Ok):
             return Present(outcome.value.items)
@@ -191,7 +188,7 @@ class Cluster:
         Returns None if the write was applied and the response could not be decoded. Raises CommandFailure if
         it was not sent or if its outcome is unknown.
         """
-        deadline = self._runtime.monotonic() + _WRITE_WITHIN
+        deadline = self.runtime.monotonic() + _WRITE_WITHIN
         request = as_dry_run(request) if dry_run else request
         outcome = await self._client.write(request, kind, deadline=deadline)
         match outcome:
@@ -237,8 +234,7 @@ class Cluster:
     async def caller(self) -> str:
         """Return the user name that the API server assigns to the caller."""
         kind = SELF_SUBJECT_REVIEW
-        body = {"apiVersion": kind.api_version, "kind": kind.kind}
-        review = await self.write(create(kind, body, manager=MANAGER), SelfSubjectReview)
+        review = await self.write(create(kind, object_of(kind, {}), manager=MANAGER), SelfSubjectReview)
         if isinstance(review, SelfSubjectReview) and review.status.user_info.username:
             return review.status.user_info.username
         why = review.message if isinstance(review, Refused) else "the response has no user name"
@@ -252,11 +248,7 @@ class Cluster:
             "namespace": namespace,
             "name": name,
         }
-        body = {
-            "apiVersion": SELF_SUBJECT_ACCESS_REVIEW.api_version,
-            "kind": SELF_SUBJECT_ACCESS_REVIEW.kind,
-            "spec": {"resourceAttributes": attributes},
-        }
+        body = object_of(SELF_SUBJECT_ACCESS_REVIEW, {"spec": {"resourceAttributes": attributes}})
         review = await self.write(create(SELF_SUBJECT_ACCESS_REVIEW, body, manager=MANAGER), AccessReview)
         return isinstance(review, AccessReview) and review.status.allowed
 

@@ -19,7 +19,7 @@ from nodemend.api.resources import LEASE, MANUAL_REMEDIATION, NODE, POD, VOLUME_
 from nodemend.api.upstream_types import Lease, Node, Pod, VolumeAttachment
 from nodemend.cli.cluster import MANAGER, MOST_TRIES, Cluster, Refusal, accepted, too_busy
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
-from nodemend.cli.listing import find_manual
+from nodemend.cli.listing import find_manual, written_age
 from nodemend.cli.text import quoted, spell_moment, spell_seconds
 from nodemend.kube.request import Precondition, Request, Selection, merge_patch
 from nodemend.records.live_reads import node_facts
@@ -108,13 +108,6 @@ def check_confirmation(facts: ConfirmFacts, reason: str) -> Confirmation | Refus
             return Refusal(_say(confirmed), f"check the machine again; {hint} shows more.")
 
 
-def silence(facts: ConfirmFacts, lease: Lease) -> float:
-    """Seconds since the kubelet's last renewal, by its written time and the API server's clock."""
-    if not lease.spec.renew_time:
-        return 0.0
-    return max((facts.now - parse_time(lease.spec.renew_time)).total_seconds(), 0.0)
-
-
 def lasts(lease: Lease) -> float:
     return float(lease.spec.lease_duration_seconds or DEFAULT_LEASE_SECONDS)
 
@@ -139,7 +132,7 @@ def _refuse_early(facts: ConfirmFacts, lease: Lease) -> Refusal:
 
     The remediator records it only after it has itself observed enough silence.
     """
-    silent_for, needed = silence(facts, lease), lasts(lease)
+    silent_for, needed = written_age(lease.spec.renew_time, facts.now), lasts(lease)
     if silent_for < needed:
         return Refusal(
             KubeletActive(silent_for, needed).explain().sentence, "make sure that it is the right node."
@@ -156,7 +149,7 @@ def _lease_facts(facts: ConfirmFacts, lease: Lease) -> LeaseFacts:
     return LeaseFacts(
         renew_time=lease.spec.renew_time or "",
         lasts=lasts(lease),
-        unchanged_for=max(silence(facts, lease), lasts(lease)),
+        unchanged_for=max(written_age(lease.spec.renew_time, facts.now), lasts(lease)),
     )
 
 
@@ -230,7 +223,7 @@ def confirm_view(facts: ConfirmFacts, confirmation: Confirmation) -> ConfirmView
         ready=facts.node.value.ready if isinstance(facts.node, Present) else "",
         last_renew_time=confirmation.last_renew_time,
         last_heartbeat=parse_time(renewed) if renewed else None,
-        silent_for=silence(facts, lease),
+        silent_for=written_age(renewed, facts.now),
         silence_needed=lasts(lease),
         instructions=facts.remediation.spec.instructions,
         pods=_pods(facts),

@@ -31,7 +31,7 @@ from nodemend.cli.node_report import NodeCase, gather_case
 from nodemend.cli.stop import stop
 from nodemend.cli.text import fold, spell_names, spell_seconds
 from nodemend.kube.outcome import Refused
-from nodemend.kube.request import Request, create
+from nodemend.kube.request import Request, create, object_of
 from nodemend.records.live_reads import project, value_of
 from nodemend.safety.facts import Absent, PolicyFacts, Present, ReadResult, Unreadable
 from nodemend.safety.guard import in_flight_guard
@@ -377,10 +377,8 @@ class DrillRun:
 
 def _request(shown: DrillView, cluster: Cluster) -> Request:
     """Build the SelfRemediation. Its name and owner are those that a check would use."""
-    owner = {"apiVersion": NODE.api_version, "kind": NODE.kind, "name": shown.node, "uid": shown.node_uid}
-    body = {
-        "apiVersion": SELF_REMEDIATION.api_version,
-        "kind": SELF_REMEDIATION.kind,
+    owner = object_of(NODE, {"name": shown.node, "uid": shown.node_uid})
+    fields = {
         "metadata": {
             "name": shown.node,
             "namespace": cluster.system_namespace,
@@ -389,6 +387,7 @@ def _request(shown: DrillView, cluster: Cluster) -> Request:
         },
         "spec": {},
     }
+    body = object_of(SELF_REMEDIATION, fields)
     return create(SELF_REMEDIATION, body, cluster.system_namespace, manager=MANAGER)
 
 

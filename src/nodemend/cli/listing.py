@@ -93,6 +93,10 @@ def resource_of(remediation: AnyRemediation) -> Resource:
             assert_never(remediation)
 
 
+def title(remediation: AnyRemediation) -> str:
+    return f"{resource_of(remediation).kind} {remediation.metadata.namespace}/{remediation.metadata.name}"
+
+
 def node_of(remediation: AnyRemediation) -> str:
     """Return the node's name. A power cycle may have the name of the node's Machine."""
     if isinstance(remediation, Metal3Remediation) and remediation.status.node_name:
@@ -188,7 +192,7 @@ def unserved(remediation: AnyRemediation, now: datetime) -> Unserved | None:
     waited = written_age(metadata.creation_timestamp, now)
     if taken_up or metadata.deleting or waited < UNSERVED_AFTER:
         return None
-    return Unserved(f"{resource_of(remediation).kind} {metadata.namespace}/{metadata.name}")
+    return Unserved(title(remediation))
 
 
 def _only(found: list[RemediationT], node: str, namespace: str) -> RemediationT:

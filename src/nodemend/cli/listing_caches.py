@@ -14,7 +14,14 @@ from nodemend.cli.listing import MachineListing, written_age
 from nodemend.health.conditions import ConditionTracker
 from nodemend.health.machine.index import CheckKind, MachineIndex, MachineKind
 from nodemend.health.machine.targets import MachineObservations
-from nodemend.health.remediation_index import NotServed, RemediationIndex, RemedyKind, TemplateKind, find_kind
+from nodemend.health.remediation_index import (
+    NotServed,
+    RemediationIndex,
+    RemedyKind,
+    TemplateKind,
+    find_kind,
+    template_kind,
+)
 from nodemend.kube.store import Change, DecodedObject, Projection, Store, key_of
 from nodemend.records.machine import (
     MachineCondition,
@@ -80,11 +87,7 @@ async def list_visible_remedies(cluster: Cluster, asked: Iterable[TemplateKind])
 
 def asked_by_nodes(checks: Iterable[NodeHealthCheck]) -> list[TemplateKind]:
     """Return the template kinds that these checks name, possibly with duplicates."""
-    return [
-        TemplateKind(template.api_version, template.kind)
-        for check in checks
-        for template in check.spec.templates
-    ]
+    return [template_kind(template) for check in checks for template in check.spec.templates]
 
 
 async def _find_kinds(cluster: Cluster, asked: Iterable[TemplateKind]) -> RemediationIndex:

@@ -14,7 +14,7 @@ from nodemend.cli.cluster import MANAGER, MOST_TRIES, Cluster, may_have, must_ha
 from nodemend.cli.exit_codes import CommandFailure
 from nodemend.cli.listing import AnyRemediation, node_of
 from nodemend.cli.text import align, quoted
-from nodemend.kube.request import Precondition, Request, create, merge_patch
+from nodemend.kube.request import Precondition, Request, create, merge_patch, object_of
 from nodemend.records.live_reads import active_pause
 from nodemend.safety.holds import spell_count
 
@@ -115,13 +115,8 @@ async def _took(cluster: Cluster, request: Request, *, dry_run: bool) -> bool:
 
 
 def _create(pause: Pause) -> Request:
-    body = {
-        "apiVersion": REMEDIATION_POLICY.api_version,
-        "kind": REMEDIATION_POLICY.kind,
-        "metadata": {"name": well_known.POLICY_NAME},
-        "spec": {"pause": pause},
-    }
-    return create(REMEDIATION_POLICY, body, manager=MANAGER)
+    fields = {"metadata": {"name": well_known.POLICY_NAME}, "spec": {"pause": pause}}
+    return create(REMEDIATION_POLICY, object_of(REMEDIATION_POLICY, fields), manager=MANAGER)
 
 
 def _patch(holder: _Holder, pause: Pause | None) -> Request:

@@ -12,7 +12,16 @@ import click
 
 from nodemend.api.remediation_policy import RemediationOrder
 from nodemend.api.resources import NODE, REMEDIATION_ORDER
-from nodemend.cli.cluster import MANAGER, MOST_TRIES, Cluster, Refusal, accepted, may_have, not_installed
+from nodemend.cli.cluster import (
+    MANAGER,
+    MOST_TRIES,
+    Cluster,
+    Refusal,
+    accepted,
+    may_have,
+    not_installed,
+    too_busy,
+)
 from nodemend.cli.connection import with_cluster
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.explain.facts import ExplainFacts, gather_node
@@ -21,7 +30,7 @@ from nodemend.cli.options import ClusterOptions, Form
 from nodemend.cli.output import spell_so_far
 from nodemend.cli.terminal import ask, show, write_lines
 from nodemend.cli.text import quoted, spell_seconds
-from nodemend.kube.request import Precondition, Request, create, delete
+from nodemend.kube.request import Precondition, Request, create, delete, object_of
 from nodemend.rules.node import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
 from nodemend.rules.request import GOOD_FOR, is_well, passes
 from nodemend.safety.guard import reasons
@@ -283,15 +292,13 @@ async def _took(cluster: Cluster, request: Request, *, dry_run: bool) -> bool:
 
 def _create(shown: OrderView) -> Request:
     # Owned by the Node, so that the order is deleted with the Node.
-    owner = {"apiVersion": NODE.api_version, "kind": NODE.kind, "name": shown.node, "uid": shown.node_uid}
+    owner = object_of(NODE, {"name": shown.node, "uid": shown.node_uid})
     spec = {"by": shown.by, "reason": shown.reason, "nodeUID": shown.node_uid}
-    body = {
-        "apiVersion": REMEDIATION_ORDER.api_version,
-        "kind": REMEDIATION_ORDER.kind,
+    fields = {
         "metadata": {"name": shown.node, "ownerReferences": [owner]},
         "spec": {**spec, "pastGuard": True} if shown.past_guard else spec,
     }
-    return create(REMEDIATION_ORDER, body, manager=MANAGER)
+    return create(REMEDIATION_ORDER, object_of(REMEDIATION_ORDER, fields), manager=MANAGER)
 
 
 def _delete(found: RemediationOrder) -> Request:
@@ -301,11 +308,7 @@ def _delete(found: RemediationOrder) -> Request:
 
 
 def _too_busy(node: str) -> CommandFailure:
-    return CommandFailure(
-        ExitCode.WRONG,
-        f"the order for {node} changed at every attempt. It may not have been written.",
-        "kubectl mend status",
-    )
+    return too_busy(f"the order for {node}", "It may not have been written.", "kubectl mend status")
 
 
 def fulfil(  # noqa: PLR0913 - one parameter per flag

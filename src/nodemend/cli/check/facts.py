@@ -34,7 +34,7 @@ from nodemend.cli.cluster import (
 from nodemend.cli.listing import AnyRemediation, all_remediations
 from nodemend.guard.policies import PolicySeen
 from nodemend.guard.policy_fingerprint import fingerprint_binding, fingerprint_policy
-from nodemend.health.remediation_index import NotServed, TemplateKind, find_kind
+from nodemend.health.remediation_index import NotServed, find_kind, template_kind
 from nodemend.kube.outcome import Acknowledged
 from nodemend.kube.request import Selection
 from nodemend.records.live_reads import project
@@ -134,8 +134,7 @@ async def _templates(cluster: Cluster, checks: list[NodeHealthCheck]) -> Templat
 
 
 async def _read_template(cluster: Cluster, template: TemplateReference) -> ReadResult[object] | NotServed:
-    asked = TemplateKind(template.api_version, template.kind)
-    kind = await find_kind(cluster.reader.client, asked, cluster.reader.deadline)
+    kind = await find_kind(cluster.reader.client, template_kind(template), cluster.reader.deadline)
     if isinstance(kind, NotServed):
         return kind
     # Of a self-fencing template the content matters; of any other kind only the existence.

@@ -47,7 +47,7 @@ from nodemend.health.machine.targets import (
     guard_target_of,
 )
 from nodemend.health.machine.workload_clusters import ClusterNodes, Clusters, NodeToMachine
-from nodemend.health.remediation_index import NotServed, TemplateKind
+from nodemend.health.remediation_index import NotServed, TemplateKind, template_kind
 from nodemend.kube.store import Store, whole
 from nodemend.records.live_reads import value_of
 from nodemend.records.machine import MachineRecord
@@ -202,9 +202,7 @@ def _observed_nodes(around: ClusterContext) -> ObservationCache:
 def _asked_by_machines(machine_index: MachineIndex) -> list[TemplateKind]:
     checks = (machine_index.check(key) for key in machine_index.check_keys() if machine_index.serves(key))
     templates = (check.rules.template for check in checks if check is not None)
-    return [
-        TemplateKind(template.api_version, template.kind) for template in templates if template is not None
-    ]
+    return [template_kind(template) for template in templates if template is not None]
 
 
 @dataclass(frozen=True, slots=True)

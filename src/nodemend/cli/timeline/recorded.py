@@ -14,7 +14,7 @@ from nodemend.api.metal3_remediation import Metal3Remediation
 from nodemend.api.node_health_check import NodeHealthCheck, PastRemediation
 from nodemend.api.remediation_policy import MachineRemediation, RemediationPolicy
 from nodemend.cli.agents import read_agent
-from nodemend.cli.listing import AnyRemediation, resource_of
+from nodemend.cli.listing import AnyRemediation, resource_of, title
 from nodemend.cli.node_report import NodeCase
 from nodemend.cli.timeline import collect as states
 from nodemend.cli.timeline.collect import (
@@ -90,13 +90,12 @@ def last_life(written: str | None, source: str) -> Iterator[MomentDraft]:
 
 def _life(remediation: AnyRemediation) -> Iterator[MomentDraft]:
     metadata, source, lane = remediation.metadata, _source(remediation), Lane.REMEDIATION
-    address = f"{resource_of(remediation).kind} {metadata.namespace}/{metadata.name}"
     check = metadata.labels.get(well_known.CHECK, "")
-    what = f"{address} was created{f' for nhc/{check}' if check else ''}."
+    what = f"{title(remediation)} was created{f' for nhc/{check}' if check else ''}."
     started = ChangeMeaning(lane, ((lane, states.FENCE),), "started")
     yield from _known(metadata.creation_timestamp, what, source, started)
     deleted = ChangeMeaning(lane, ((lane, states.ENDING),), "deleted")
-    yield from _known(metadata.deletion_timestamp, f"{address} is being deleted.", source, deleted)
+    yield from _known(metadata.deletion_timestamp, f"{title(remediation)} is being deleted.", source, deleted)
 
 
 def _signs_of_life(remediation: AnyRemediation) -> Iterator[MomentDraft]:

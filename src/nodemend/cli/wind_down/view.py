@@ -9,7 +9,7 @@ from typing import ClassVar, Final, assert_never
 
 from nodemend.api import manual_remediation, metal3_remediation, self_remediation, well_known
 from nodemend.cli.agents import remove_marker_command
-from nodemend.cli.listing import AnyRemediation, node_of, resource_of
+from nodemend.cli.listing import AnyRemediation, node_of, title
 from nodemend.cli.text import first_sentence, spell_list, spell_names, split_step, step_lines
 from nodemend.cli.wind_down.leftovers import (
     Leftover,
@@ -153,11 +153,6 @@ _STANDS: Final[dict[str, str]] = {
     ),
 }
 """Progress by phase, for a remediation without a message."""
-
-
-def title(remediation: AnyRemediation) -> str:
-    metadata = remediation.metadata
-    return f"{resource_of(remediation).kind} {metadata.namespace}/{metadata.name}"
 
 
 def waits_for(remediation: AnyRemediation) -> str:
