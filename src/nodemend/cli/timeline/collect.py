@@ -225,6 +225,19 @@ class ChangeMeaning:
     means: str = ""
     """Text before the event's message, if the message alone could be misunderstood as more than it means."""
 
+    def draft(self, at: datetime, what: str, source: str, because: str = "") -> MomentDraft:
+        return MomentDraft(
+            at=at,
+            lane=self.lane,
+            what=what,
+            sources=(source,),
+            key=self.key,
+            mark=self.mark,
+            evidence=self.evidence,
+            because=because,
+            begins=self.begins,
+        )
+
 
 def problem_meaning(lane: Lane, begins: tuple[LaneStart, ...] = (), key: str = "") -> ChangeMeaning:
     return ChangeMeaning(lane, begins, key, Emphasis.PROBLEM)
@@ -326,22 +339,11 @@ def from_events(events: Iterable[EventWire]) -> Iterator[MomentDraft]:
         if at is None:
             continue
         meaning = _meaning(event)
-        last = written_moment(event.last_time)
         by = f" by {event.reporter}" if event.reporter and event.reason not in _OURS else ""
-        yield MomentDraft(
-            at=at,
-            lane=meaning.lane,
-            what=_what(event, meaning),
-            sources=(f"event {event.reason}{by}",),
-            key=meaning.key,
-            mark=meaning.mark,
-            evidence=meaning.evidence,
-            because=event.note if meaning.evidence else "",
-            begins=meaning.begins,
-            from_event=True,
-            times=event.count,
-            last=last if event.count > 1 else None,
-        )
+        because = event.note if meaning.evidence else ""
+        draft = meaning.draft(at, _what(event, meaning), f"event {event.reason}{by}", because)
+        last = written_moment(event.last_time) if event.count > 1 else None
+        yield replace(draft, from_event=True, times=event.count, last=last)
 
 
 def _meaning(event: EventWire) -> ChangeMeaning:

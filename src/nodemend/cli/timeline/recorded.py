@@ -39,17 +39,7 @@ def _known(
     """Yield the entry; nothing if its time is missing or invalid."""
     at = written_moment(written)
     if at is not None:
-        yield MomentDraft(
-            at=at,
-            lane=meaning.lane,
-            what=what,
-            sources=(source,),
-            key=meaning.key,
-            mark=meaning.mark,
-            evidence=meaning.evidence,
-            because=because,
-            begins=meaning.begins,
-        )
+        yield meaning.draft(at, what, source, because)
 
 
 def of_node(check: NodeHealthCheck, node: str) -> Iterator[MomentDraft]:
