@@ -10,6 +10,7 @@ from enum import StrEnum
 from functools import partial
 from typing import ClassVar, Final
 
+from nodemend.api.agent import AgentReport
 from nodemend.api.manual_remediation import ManualRemediationTemplate
 from nodemend.api.meta import ConditionStatus
 from nodemend.api.metal3_remediation import Metal3RemediationTemplate
@@ -76,6 +77,11 @@ class ProbeFacts:
         return next(iter(self.case.checks), None)
 
     @property
+    def report(self) -> AgentReport | None:
+        agent = value_of(self.agent)
+        return agent.report if agent is not None else None
+
+    @property
     def absent(self) -> frozenset[TemplateReference]:
         """Nodemend's templates that the node's check names and that do not exist."""
         return frozenset(one for one, found in self.templates.items() if isinstance(found, Absent))
@@ -105,8 +111,7 @@ async def _read_named_templates(
     cluster: Cluster, case: NodeCase
 ) -> dict[TemplateReference, ReadResult[AnyTemplate]]:
     """Read the templates of Nodemend's kinds that the node's check names."""
-    check = next(iter(case.checks), None)
-    named = [remedy.template for remedy in check.spec.remedies] if check is not None else []
+    named = [remedy.template for check in case.checks[:1] for remedy in check.spec.remedies]
     return {
         one: await cluster.find(resource, one.name, kind, one.namespace)
         for one in named
@@ -301,8 +306,7 @@ def _by_itself(facts: ProbeFacts, number: int) -> Iterator[ReleasePath]:
 
 
 def _by_new_boot(facts: ProbeFacts, number: int) -> ReleasePath:
-    agent = value_of(facts.agent)
-    gated = agent is not None and agent.report is not None and agent.report.boot_gate
+    gated = facts.report is not None and facts.report.boot_gate
     return ReleasePath(
         remedy=number,
         kind=_SELF_KIND,
@@ -316,9 +320,9 @@ def _by_new_boot(facts: ProbeFacts, number: int) -> ReleasePath:
 
 
 def _rests_on(facts: ProbeFacts) -> str:
-    if not isinstance(facts.agent, Present) or facts.agent.value.report is None:
+    report = facts.report
+    if report is None:
         return ""
-    report = facts.agent.value.report
     watchdog = f"its {spell_watchdog(report.watchdog)} watchdog"
     peers = " and ".join(f"{fewest_peers(names)} of {len(names)} peers" for names in report.peers)
     return f"{watchdog}, and {peers}"
@@ -406,9 +410,9 @@ def _steps(
     first = check.spec.remedies[0].template
     kind, of = first.kind.removesuffix("Template"), len(check.spec.remedies)
     yield f"{name} requests {kind} (remedy 1 of {of}) once Ready=Unknown has lasted {spell_seconds(patience)}"
-    if kind != _SELF_KIND or not isinstance(facts.agent, Present) or facts.agent.value.report is None:
+    report = facts.report
+    if kind != _SELF_KIND or report is None:
         return
-    report = facts.agent.value.report
     if isinstance(prospect, ByTime | OnlyNewBoot):
         yield (
             f"its Lease is marked: after at most {report.feed_lease:g} s it may no longer feed its watchdog, "
@@ -449,9 +453,7 @@ def _peer(name: str, found: ReadResult[AgentInfo]) -> PeerRow:
 
 
 def _needed(facts: ProbeFacts) -> Iterator[str]:
-    agent = value_of(facts.agent)
-    lists = agent.report.peers if agent is not None and agent.report is not None else ()
-    for names in lists:
+    for names in facts.report.peers if facts.report is not None else ():
         if not names:
             yield "it has no peers, and a time proof needs at least 2"
             continue
@@ -471,12 +473,12 @@ def _notes(facts: ProbeFacts, ways: tuple[ReleasePath, ...]) -> Iterator[str]:
     if agent is not None and agent.state is AgentReadiness.SILENT:
         ago = "" if agent.renewed_ago is None else f" for {spell_seconds(agent.renewed_ago)}"
         yield f"Its agent has been silent{ago}: this is its last report."
-    if agent is not None and agent.report is not None and agent.report.held_back:
-        yield f"Its boot gate keeps kubelet from starting: {agent.report.held_back}."
-    if agent is not None and agent.report is not None and not agent.report.boot_gate:
+    if facts.report is not None and facts.report.held_back:
+        yield f"Its boot gate keeps kubelet from starting: {facts.report.held_back}."
+    if facts.report is not None and not facts.report.boot_gate:
         yield (
             "This boot started without a boot gate. Until its agent runs, it is reset if the API server "
-            f"answers it once and then not for {agent.report.feed_lease:g} s."
+            f"answers it once and then not for {facts.report.feed_lease:g} s."
         )
     if agent is not None and agent.has_begun:
         yield _certificate(agent)

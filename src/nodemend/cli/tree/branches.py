@@ -34,16 +34,20 @@ from nodemend.safety.holds import spell_count
 from nodemend.safety.host_power import HostPowerUncertain, power_uncertainty
 
 
+def _fact(kind: str, state: str, *says: str) -> Branch:
+    """Return a fact about the parent object, without an object of its own."""
+    return Branch(kind=kind, state=state, says=says)
+
+
 def agent_branches(case: NodeCase) -> Iterator[Branch]:
     """Yield the agent's branch; nothing for a node with neither an agent Lease nor a SelfRemediation."""
     match case.agent:
         case Present(lease):
             yield _agent(case, read_agent(lease, case.now))
         case Absent() if _is_needed(case):
-            says = ("it has no Lease in nodemend-agents", "nothing would reset the node")
-            yield Branch(kind="Agent", state="none", says=says)
+            yield _fact("Agent", "none", "it has no Lease in nodemend-agents", "nothing would reset the node")
         case Unreadable() if _is_needed(case):
-            yield Branch(kind="Agent", state="unknown", says=("its Lease cannot be read",))
+            yield _fact("Agent", "unknown", "its Lease cannot be read")
         case Absent() | Unreadable():
             return
 
@@ -76,11 +80,11 @@ def _of_report(case: NodeCase, report: AgentReport | None) -> Iterator[Branch]:
         return
     node = value_of(case.node)
     if node is not None and report.node_uid != node.metadata.uid:
-        yield Branch(kind="Report", state="of another", says=(f"Node {report.node_uid}",))
+        yield _fact("Report", "of another", f"Node {report.node_uid}")
     elif node is not None and node.status.node_info.boot_id not in ("", report.boot_id):
-        says = (f"boot {report.boot_id}", f"the Node still names {node.status.node_info.boot_id}")
-        yield Branch(kind="Report", state="of a new boot", says=says)
-    yield Branch(kind="Watchdog", state=spell_watchdog(report.watchdog), says=tuple(_watchdog(report)))
+        named = f"the Node still names {node.status.node_info.boot_id}"
+        yield _fact("Report", "of a new boot", f"boot {report.boot_id}", named)
+    yield _fact("Watchdog", spell_watchdog(report.watchdog), *_watchdog(report))
     yield _gate(report)
     yield _peers(report)
 
@@ -96,25 +100,23 @@ def _watchdog(report: AgentReport) -> Iterator[str]:
 
 def _gate(report: AgentReport) -> Branch:
     if report.boot_gate:
-        says = ("the kubelet starts only if there is no marker",)
-        return Branch(kind="BootGate", state="installed", says=says)
-    says = ("a new boot may run its pods before it is reported",)
-    return Branch(kind="BootGate", state="none", says=says)
+        return _fact("BootGate", "installed", "the kubelet starts only if there is no marker")
+    return _fact("BootGate", "none", "a new boot may run its pods before it is reported")
 
 
 def _peers(report: AgentReport) -> Branch:
     """Return the peers in the newest list. During a change the node also uses the previous list."""
     newest = report.peers[-1] if report.peers else ()
     if not newest:
-        return Branch(kind="Peers", state="none", says=("without peers nothing is proven by time",))
+        return _fact("Peers", "none", "without peers nothing is proven by time")
     changes = ", which are being changed" if len(report.peers) > 1 else ""
-    return Branch(kind="Peers", state=f"{len(newest)}{changes}", says=(spell_names(newest, MOST_PEERS),))
+    return _fact("Peers", f"{len(newest)}{changes}", spell_names(newest, MOST_PEERS))
 
 
 def _marker(case: NodeCase, agent: AgentInfo) -> Iterator[Branch]:
     if agent.marker is None:
         if agent.marked:
-            yield Branch(kind="Marker", state="invalid", says=("the boot gate stays closed",))
+            yield _fact("Marker", "invalid", "the boot gate stays closed")
         return
     marker, ours = agent.marker, {one.metadata.uid: one for one in case.remediations}
     holder = ours.get(marker.remediation_uid)
@@ -123,7 +125,7 @@ def _marker(case: NodeCase, agent: AgentInfo) -> Iterator[Branch]:
         said = f"boot {marker.boot_id} must end"
     else:
         said = f"boot {marker.boot_id} had to end; the boot gate stays closed until the marker is removed"
-    yield Branch(kind="Marker", state="on", says=(said, whose))
+    yield _fact("Marker", "on", said, whose)
 
 
 _WAITING: Final = (TargetState.SUSPECT, TargetState.UNHEALTHY, TargetState.HELD)
@@ -135,7 +137,7 @@ def check_branches(case: NodeCase) -> Iterator[Branch]:
     watching = [*_by_node(case), *_by_machine(case)]
     yield from watching
     if not watching and isinstance(case.node, Present) and not isinstance(case.all_checks, Unreadable):
-        yield Branch(kind="NodeHealthCheck", state="none", says=("no check watches it",))
+        yield _fact("NodeHealthCheck", "none", "no check watches it")
 
 
 def _order(case: NodeCase) -> Iterator[Branch]:
@@ -264,11 +266,11 @@ def _hosts(case: NodeCase) -> Iterator[Branch]:
         case Present(host):
             yield _host(case, host)
         case NoMachine(why) if case.listed.power != Absent() and _is_affected(case):
-            yield Branch(kind="BareMetalHost", state="not found", says=(why,))
+            yield _fact("BareMetalHost", "not found", why)
         case Absent():
-            yield Branch(kind="BareMetalHost", state="gone", says=("the host that was held is gone",))
+            yield _fact("BareMetalHost", "gone", "the host that was held is gone")
         case Unreadable():
-            yield Branch(kind="BareMetalHost", state="unknown", says=("it cannot be read",))
+            yield _fact("BareMetalHost", "unknown", "it cannot be read")
         case NoMachine():
             return
 
@@ -371,15 +373,15 @@ def _kubelet(case: NodeCase) -> Branch:
             lasts = float(lease.spec.lease_duration_seconds or DEFAULT_LEASE_SECONDS)
             age = age_of(lease.spec.renew_time, case.now)
             if age is None:
-                return Branch(kind="Kubelet", state="unknown", says=("its Lease has no renewal time",))
+                return _fact("Kubelet", "unknown", "its Lease has no renewal time")
             if age > lasts:
                 says = (f"{spell_seconds(lasts)} count as silence",)
                 return Branch(kind="Kubelet", state="silent", for_seconds=age, says=says)
-            return Branch(kind="Kubelet", state="active", says=(f"renewed {spell_seconds(age)} ago",))
+            return _fact("Kubelet", "active", f"renewed {spell_seconds(age)} ago")
         case Absent():
-            return Branch(kind="Kubelet", state="unknown", says=("it has no Lease",))
+            return _fact("Kubelet", "unknown", "it has no Lease")
         case Unreadable():
-            return Branch(kind="Kubelet", state="unknown", says=("its Lease cannot be read",))
+            return _fact("Kubelet", "unknown", "its Lease cannot be read")
 
 
 SHOWN: Final = 8
@@ -449,7 +451,7 @@ def _below(case: NodeCase, remediation: AnyRemediation) -> Iterator[Branch]:
         return
     yield _lock(case, remediation)
     if remediation.status.released:
-        yield Branch(kind="Workloads", state="gone from it", says=("they may run elsewhere",))
+        yield _fact("Workloads", "gone from it", "they may run elsewhere")
         return
     waits = "leaving" if remediation.status.evidence is not None else "held back until there is evidence"
     yield Branch(
@@ -460,21 +462,18 @@ def _below(case: NodeCase, remediation: AnyRemediation) -> Iterator[Branch]:
 def _proof(status: SelfRemediationStatus) -> Iterator[Branch]:
     """Yield the progress of the proof by time; nothing once there is evidence."""
     if status.contradicted:
-        says = (f"boot {status.boot_id} was active after it was proven to have ended",)
-        yield Branch(kind="Proof", state="contradicted", says=says)
+        said = f"boot {status.boot_id} was active after it was proven to have ended"
+        yield _fact("Proof", "contradicted", said)
     elif status.evidence is None and status.safe_time_seconds:
         counted = [f"{one.name} {one.milliseconds // 1000} s" for one in status.proven]
-        yield Branch(
-            kind="Proof",
-            state=f"{status.proven_seconds} s of {status.safe_time_seconds} s",
-            says=(f"covered by its peers: {', '.join(counted)}" if counted else "no peer is covered",),
-        )
+        said = f"covered by its peers: {', '.join(counted)}" if counted else "no peer is covered"
+        yield _fact("Proof", f"{status.proven_seconds} s of {status.safe_time_seconds} s", said)
 
 
 def _evidence(case: NodeCase, remediation: AnyRemediation) -> Branch:
     evidence = remediation.status.evidence
     if evidence is None:
-        return Branch(kind="Evidence", state="none", says=("nothing may be released",))
+        return _fact("Evidence", "none", "nothing may be released")
     fenced = find_true(remediation.status.conditions, condition_types.FENCED)
     said = [f"{evidence.by}: {evidence.reason}"]
     if (silent := age_of(evidence.last_renew_time, case.now)) is not None:
@@ -488,14 +487,14 @@ def _evidence(case: NodeCase, remediation: AnyRemediation) -> Branch:
 def _lock(case: NodeCase, remediation: AnyRemediation) -> Branch:
     match case.lock:
         case Present(lock) if lock.spec.holder_identity == remediation.metadata.uid:
-            return Branch(kind="Lock", state="held")
+            return _fact("Lock", "held")
         case Present(lock):
             holder = lock.metadata.annotations.get(well_known.HOLDER) or lock.spec.holder_identity
-            return Branch(kind="Lock", state="waiting", says=(f"held by {holder or 'an unknown holder'}",))
+            return _fact("Lock", "waiting", f"held by {holder or 'an unknown holder'}")
         case Absent():
-            return Branch(kind="Lock", state="not held")
+            return _fact("Lock", "not held")
         case Unreadable():
-            return Branch(kind="Lock", state="unknown")
+            return _fact("Lock", "unknown")
 
 
 def _counted(case: NodeCase, remediation: AnyRemediation | None = None) -> str:
@@ -542,7 +541,7 @@ def _few(branches: list[Branch], what: str) -> Iterator[Branch]:
     shown = branches if len(branches) <= SHOWN else branches[: SHOWN - 1]
     yield from shown
     if len(branches) > len(shown):
-        yield Branch(kind="More", state=spell_count(len(branches) - len(shown), f"more {what}"))
+        yield _fact("More", spell_count(len(branches) - len(shown), f"more {what}"))
 
 
 def tree_view(case: NodeCase) -> TreeView:
