@@ -108,6 +108,17 @@ def cluster_options(function: F) -> Callable[..., Any]:
     return call
 
 
+def wait_option(meaning: str) -> Callable[[F], F]:
+    return click.option(
+        "--wait",
+        default="15m",
+        show_default=True,
+        callback=parse_timeout,
+        metavar="DURATION",
+        help=meaning,
+    )
+
+
 def node_argument(name: str = "node", **others: Any) -> Callable[[F], F]:
     """Argument for a node's name, which shells complete from the cluster."""
 

@@ -21,8 +21,8 @@ from nodemend.cli.options import (
     namespace_option,
     node_argument,
     output_option,
-    parse_timeout,
     utc_option,
+    wait_option,
 )
 
 if TYPE_CHECKING:
@@ -108,14 +108,7 @@ def _withdraw(cluster: ClusterOptions, form: Form, node: str, namespace: str, *,
 @click.option(
     "--with-workloads", is_flag=True, help="Reset it although it is not drained: its pods end with it."
 )
-@click.option(
-    "--wait",
-    default="15m",
-    show_default=True,
-    callback=parse_timeout,
-    metavar="DURATION",
-    help="Time limit for the node to be back in service.",
-)
+@wait_option("Time limit for the node to be back in service.")
 @output_option
 @cluster_options
 def drill_command(
@@ -409,14 +402,7 @@ def _spell(remediations: Iterable[AnyRemediation]) -> str:
 
 
 @click.command("wind-down")
-@click.option(
-    "--wait",
-    default="15m",
-    show_default=True,
-    callback=parse_timeout,
-    metavar="DURATION",
-    help="Time limit for remediations to reach their safe end.",
-)
+@wait_option("Time limit for remediations to reach their safe end.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @output_option
 @cluster_options

@@ -13,6 +13,7 @@ from typing import Final
 from nodemend import __version__
 from nodemend.kube.credentials import SERVICE_ACCOUNT_DIRECTORY
 from nodemend.settings.setting import (
+    EXIT_WRONG_USAGE,
     Address,
     SettingsError,
     choice_of,
@@ -102,9 +103,6 @@ def read_agent_settings(flags: Mapping[str, str | None], environment: Mapping[st
     if settings.peers.port == settings.probes.port != 0:
         raise SettingsError(f"--peer-port and --probe-port are both {settings.peers.port}: they must differ.")
     return settings
-
-
-EXIT_WRONG_USAGE: Final = 2
 
 
 def run_with_settings(

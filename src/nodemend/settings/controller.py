@@ -14,6 +14,7 @@ from nodemend import __version__
 from nodemend.api import well_known
 from nodemend.kube.leader_election import LeaseTiming, TimingError
 from nodemend.settings.setting import (
+    EXIT_WRONG_USAGE,
     Address,
     SettingsError,
     choice_of,
@@ -182,9 +183,6 @@ def _refuse_clash(probes: Address, metrics: Address) -> None:
     same_host = probes.host == metrics.host or "" in (probes.host, metrics.host)
     if probes.port == metrics.port != 0 and same_host:
         raise SettingsError(f"--probe-port and --metrics-port are both {probes.port}: they must differ.")
-
-
-EXIT_WRONG_USAGE: Final = 2
 
 
 def controller_command(program: str, summary: str, run: Callable[[ControllerSettings], int]) -> click.Command:

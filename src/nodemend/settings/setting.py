@@ -23,6 +23,9 @@ _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _HIGHEST_PORT: Final = 65535
 
 
+EXIT_WRONG_USAGE: Final = 2
+
+
 class SettingsError(ValueError):
     """A setting that cannot be used. The message is a sentence for its author."""
 

@@ -5,13 +5,12 @@ import re
 import pytest
 
 from nodemend.settings.agent import (
-    EXIT_WRONG_USAGE,
     SETTINGS,
     AgentSettings,
     read_agent_settings,
     run_with_settings,
 )
-from nodemend.settings.setting import Address, SettingsError
+from nodemend.settings.setting import EXIT_WRONG_USAGE, Address, SettingsError
 from nodemend.telemetry.logging import LogForm, LogLevel
 
 SAID = {"NODEMEND_NODE_NAME": "n1", "NODEMEND_PEER_HOST": "fd00::1"}
