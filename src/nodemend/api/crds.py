@@ -80,7 +80,7 @@ def _(of: inspect.StructType) -> Schema:
         "properties": {field.encode_name: _translate_field(field) for field in of.fields},
     }
     if of.cls.__doc__:
-        schema["description"] = _one_line(of.cls.__doc__)
+        schema["description"] = " ".join(of.cls.__doc__.split())
     if required := [field.encode_name for field in of.fields if field.required]:
         schema["required"] = required
     if issubclass(of.cls, Wire) and of.cls.RULES:
@@ -162,10 +162,6 @@ def _rule(rule: Rule) -> Schema:
 
 def _given(limits: Mapping[str, object]) -> Schema:
     return {key: limit for key, limit in limits.items() if limit is not None}
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 class Column(msgspec.Struct, frozen=True):

@@ -58,7 +58,10 @@ def as_document(view: View | Sequence[str] | Mapping[str, object], form: Form) -
     """Return a view as JSON or YAML, with fields in camelCase as in Kubernetes."""
     plain = _typed(view)
     if form is Form.YAML:
-        return _as_yaml(plain)
+        text = msgspec.yaml.encode(plain).decode().rstrip("\n")
+        if text.replace("\n", "").isprintable():
+            return text
+        # JSON is also valid YAML, and can escape every character.
     return printable_json(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode())
 
 
@@ -73,14 +76,6 @@ def _typed(view: View | Sequence[str] | Mapping[str, object]) -> object:
     if isinstance(view, Sequence | Mapping) or not isinstance(plain, dict):
         return plain
     return {"apiVersion": VIEW_VERSION, "kind": view.kind, **plain}
-
-
-def _as_yaml(plain: object) -> str:
-    text = msgspec.yaml.encode(plain).decode().rstrip("\n")
-    if text.replace("\n", "").isprintable():
-        return text
-    # JSON is also valid YAML, and can escape every character.
-    return printable_json(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode())
 
 
 def as_plain(value: object) -> object:

@@ -75,7 +75,8 @@ async def _serve(settings: AgentSettings, runtime: AsyncioRuntime, log: Log) -> 
     state, boot_id = settings.state_folder, _boot_id(settings)
     if not take_lock(f"{state}/agent.lock"):
         raise BlockingIOError("another agent of this node has not ended yet")
-    feeder, state_files = _feeder(settings, boot_id), _state_files(state, boot_id)
+    feeder = _feeder(settings, boot_id)
+    state_files = DiskStateFiles(boot_id, f"{state}/lease", f"{state}/memory", f"{state}/permit")
     certificates = _certificates(settings, runtime)
     async with AsyncExitStack() as owned:
         door = owned.enter_context(_door(settings.peers.port))
@@ -134,10 +135,6 @@ def _log_addresses(log: Log, peers: str, probes: int, host: str) -> None:
 def _feeder(settings: AgentSettings, boot_id: str) -> FeederFile:
     host = settings.host_folder
     return FeederFile(f"{host}/{STATUS}", f"{settings.state_folder}/permit", boot_id, f"{host}/{TESTED}")
-
-
-def _state_files(state: str, boot_id: str) -> DiskStateFiles:
-    return DiskStateFiles(boot_id, f"{state}/lease", f"{state}/memory", f"{state}/permit")
 
 
 async def _stop_gracefully(watching: HeartbeatLoop, log: Log) -> None:

@@ -8,7 +8,7 @@ The agent imports this module, so it imports neither click nor prometheus_client
 import asyncio
 import logging
 import signal
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any, Final
@@ -84,8 +84,17 @@ def _ready_response(readiness: Readiness) -> web.Response:
 
 async def listen(sockets: AsyncExitStack, address: Address, answers: Mapping[str, ProbeHandler]) -> int:
     """Bind, and close with the stack. Returns the bound port."""
+
+    async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        answer = answers.get(request.path)
+        if answer is None:
+            return web.Response(status=404, text=f"There is only {', '.join(answers)} here.\n")
+        if request.method not in ("GET", "HEAD"):
+            return web.Response(status=405, text="Only GET is answered.\n", headers={"Allow": "GET, HEAD"})
+        return answer(request)
+
     server = web.Server(
-        _handler(answers),
+        handle,
         access_log=None,
         keepalive_timeout=_IDLE_SECONDS,
         lingering_time=0.0,
@@ -110,20 +119,6 @@ async def listen(sockets: AsyncExitStack, address: Address, answers: Mapping[str
 async def _close(listener: asyncio.Server, server: web.Server) -> None:
     listener.close()
     await server.shutdown(_CLOSE_SECONDS)
-
-
-def _handler(
-    answers: Mapping[str, ProbeHandler],
-) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
-    async def handle(request: web.BaseRequest) -> web.StreamResponse:
-        answer = answers.get(request.path)
-        if answer is None:
-            return web.Response(status=404, text=f"There is only {', '.join(answers)} here.\n")
-        if request.method not in ("GET", "HEAD"):
-            return web.Response(status=405, text="Only GET is answered.\n", headers={"Allow": "GET, HEAD"})
-        return answer(request)
-
-    return handle
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,8 +211,7 @@ def unread(what: str, why: str) -> Finding:
     return fail(f"{what} cannot be read: {why}")
 
 
-def check_view(groups: Iterable[Group], fencing: FencingView | None = None) -> CheckView:
-    groups = tuple(groups)
+def check_view(groups: tuple[Group, ...], fencing: FencingView | None = None) -> CheckView:
     levels = [finding.level for group in groups for finding in group.findings]
     return CheckView(
         groups=groups,
