@@ -156,7 +156,7 @@ def test_a_long_list_comes_in_pages_and_whole(api_server: ControlPlane) -> None:
             assert [len(step.items) for step in steps if isinstance(step, Page)] == [10, 10, 3]
             odd = await list_all(here.client, NODE, Node, of=Selection(labels="odd=1"), deadline=here.soon())
             assert isinstance(odd, Ok)
-            assert len(odd.value.items) == 11
+            assert len(odd.value) == 11
 
     run(main())
 

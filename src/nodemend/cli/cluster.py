@@ -166,7 +166,7 @@ class Cluster:
         deadline = self.runtime.monotonic() + _LIST_WITHIN
         outcome = await list_all(self._client, resource, kind, of=of, deadline=deadline)
         if isinstance(outcome, Ok):
-            return Present(outcome.value.items)
+            return Present(outcome.value)
         return _failed(outcome)
 
     async def health_checks(self) -> Present[list[NodeHealthCheck]] | Unreadable:

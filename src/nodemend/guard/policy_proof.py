@@ -59,7 +59,16 @@ from nodemend.kube.outcome import (
     WriteOutcome,
 )
 from nodemend.kube.ports import Runtime
-from nodemend.kube.request import EVERYTHING, Request, Selection, apply, as_dry_run, attempt_change, create
+from nodemend.kube.request import (
+    EVERYTHING,
+    Request,
+    Selection,
+    apply,
+    as_dry_run,
+    attempt_change,
+    create,
+    object_of,
+)
 from nodemend.records.agent_lease import revision_of
 from nodemend.records.live_reads import READ_WITHIN, WRITE_WITHIN, LiveReader, project, read_result
 from nodemend.records.machine import MACHINE_API_FLAVORS
@@ -220,8 +229,8 @@ class AdmissionProof:
             self._reports_from = max(self._reports_from, *versions, 0)
 
     async def _read_policy(self, duty: AdmissionRequirement, name: str) -> PolicyProblem | None:
-        policy = read_result(await self._reader.get(ADMISSION_POLICY, name, AdmissionPolicy))
-        binding = read_result(await self._reader.get(ADMISSION_BINDING, name, AdmissionBinding))
+        policy = await self._reader.read(ADMISSION_POLICY, name, AdmissionPolicy)
+        binding = await self._reader.read(ADMISSION_BINDING, name, AdmissionBinding)
         if name == PINS_REPORTS:
             self._note_versions(policy, binding)
         return evaluate_policy(
@@ -401,7 +410,7 @@ def _named(policy: str, what: str, resource: Resource, spec: Mapping[str, object
 def _creation(
     policy: str, what: str, resource: Resource, namespace: str, **content: Mapping[str, object]
 ) -> PolicyAttempt:
-    body = {"apiVersion": resource.api_version, "kind": resource.kind, **content}
+    body = object_of(resource, content)
     body["metadata"] = {"name": PROBE, "namespace": namespace, **content.get("metadata", {})}
     if resource.group == OUR_GROUP:
         body.setdefault("spec", {})

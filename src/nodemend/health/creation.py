@@ -15,9 +15,9 @@ from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
 from nodemend.kube.outcome import Acknowledged, Ok, Reason, Refused, Undecodable, Unknown, Unsent
 from nodemend.kube.ports import Runtime
-from nodemend.kube.request import Precondition, Request, create, delete
+from nodemend.kube.request import Precondition, Request, create, delete, object_of
 from nodemend.kube.tasks import FairSemaphore
-from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, UnchangedTimer, project, read_result
+from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, UnchangedTimer, project
 from nodemend.records.remediation import RemediationRecord, RemediationWire, as_record
 from nodemend.rules.request import ExistingRemediation, ExternalLease, held_externally
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
@@ -38,7 +38,7 @@ class ExternalLeaseReader:
     async def read(self, name: str, namespace: str) -> ReadResult[ExternalLease]:
         full, monotonic = f"{namespace}/{name}", self._reader.runtime.monotonic
         asked_at = monotonic()
-        found = read_result(await self._reader.get(LEASE, name, Lease, namespace))
+        found = await self._reader.read(LEASE, name, Lease, namespace)
         answered_at = monotonic()
 
         def as_facts(lease: Lease) -> ExternalLease:
@@ -103,14 +103,14 @@ def create_remediation(
         "annotations": annotations,
         "ownerReferences": [reference],
     }
-    body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
+    body = object_of(resource, {"metadata": metadata, "spec": spec})
     return create(resource, body, namespace, manager=FIELD_MANAGER)
 
 
 async def read_remediation(reader: LiveReader, known: RemediationRecord) -> ReadResult[RemediationRecord]:
     """Read the remediation of this kind, namespace and name live. It may have another UID."""
-    wire = await reader.get(known.resource, known.name, RemediationWire, known.namespace)
-    return project(read_result(wire), lambda found: as_record(known.resource, found))
+    wire = await reader.read(known.resource, known.name, RemediationWire, known.namespace)
+    return project(wire, lambda found: as_record(known.resource, found))
 
 
 async def check_before_deletion(

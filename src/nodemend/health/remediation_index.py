@@ -250,7 +250,7 @@ class RemediationListCache:
         for resource, listed in zip(resources, lists, strict=True):
             if not isinstance(listed.answer, Ok):
                 return Unreadable(str(listed.answer))
-            records += [as_record(resource, wire) for wire in listed.answer.value.items]
+            records += [as_record(resource, wire) for wire in listed.answer.value]
         return records
 
 

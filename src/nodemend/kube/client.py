@@ -278,20 +278,8 @@ async def pages(
 
 async def list_all(
     client: ApiClient, resource: Resource, kind: type[T], *, of: Selection = EVERYTHING, deadline: float
-) -> ReadOutcome[Page[T]]:
-    """The whole list as one page, at the version at which it was read."""
-    items: list[T] = []
-    version = ""
-    async for step in pages(client, resource, kind, of=of, deadline=deadline):
-        match step:
-            case Page():
-                items += step.items
-                version = step.version
-            case Restarted():
-                items.clear()
-            case _:
-                return step
-    return Ok(Page(items, version))
+) -> ReadOutcome[list[T]]:
+    return await take_all(client, resource, kind, lambda one: one, of=of, deadline=deadline)
 
 
 async def take_all(

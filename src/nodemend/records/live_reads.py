@@ -101,19 +101,21 @@ class LiveReader:
     async def get(self, resource: Resource, name: str, kind: type[T], namespace: str = "") -> ReadOutcome[T]:
         return await self.client.read(get(resource, name, namespace), kind, deadline=self.deadline)
 
+    async def read(self, resource: Resource, name: str, kind: type[T], namespace: str = "") -> ReadResult[T]:
+        return read_result(await self.get(resource, name, kind, namespace))
+
     async def list_all(
         self, resource: Resource, kind: type[T], of: Selection = EVERYTHING
     ) -> Present[list[T]] | Unreadable:
         outcome = await list_all(self.client, resource, kind, of=of, deadline=self.deadline)
-        return Present(outcome.value.items) if isinstance(outcome, Ok) else Unreadable(str(outcome))
+        return Present(outcome.value) if isinstance(outcome, Ok) else Unreadable(str(outcome))
 
     async def node(self, name: str) -> ReadResult[Node]:
-        return read_result(await self.get(NODE, name, Node))
+        return await self.read(NODE, name, Node)
 
     async def policy(self) -> ReadResult[PolicyFacts]:
-        found = await self.get(REMEDIATION_POLICY, well_known.POLICY_NAME, RemediationPolicy)
         return project(
-            read_result(found),
+            await self.read(REMEDIATION_POLICY, well_known.POLICY_NAME, RemediationPolicy),
             lambda policy: replace(policy_facts(policy, self.runtime.wall()), problem=self.problem()),
         )
 

@@ -35,7 +35,7 @@ from nodemend.guard.state import meets_threshold
 from nodemend.kube.client import list_all
 from nodemend.kube.outcome import Ok, Reason, Refused
 from nodemend.kube.request import Selection
-from nodemend.records.live_reads import LiveReader, UnchangedTimer, node_facts, project, read_result
+from nodemend.records.live_reads import LiveReader, UnchangedTimer, node_facts, project
 from nodemend.records.machine import CLUSTER_API, OPENSHIFT, MachineCheckWire, read_rules
 from nodemend.remediation.status import says_contradicted
 from nodemend.rules.request import matches
@@ -188,7 +188,7 @@ class ConcurrencyTracker:
         outcome = await list_all(self._reader.client, resource, kind, deadline=self._reader.deadline)
         match outcome:
             case Ok(found):
-                return Present([hand(one) for one in found.items])
+                return Present([hand(one) for one in found])
             case Refused(reason=Reason.NOT_FOUND):
                 # The kind is not installed, so it has no objects.
                 return Present([])
@@ -265,7 +265,7 @@ def machines(api_version: str) -> Resource:
 
 async def _read_owner(reader: LiveReader, owner: OwnerReference, namespace: str) -> ReadResult[Machine]:
     """Read the Machine; Absent also if another one has taken its name."""
-    found = read_result(await reader.get(machines(owner.api_version), owner.name, Machine, namespace))
+    found = await reader.read(machines(owner.api_version), owner.name, Machine, namespace)
     if isinstance(found, Present) and found.value.metadata.uid != owner.uid:
         return Absent()
     return found
@@ -329,7 +329,7 @@ async def _check_agrees(reader: LiveReader, remediation: ObjectMeta, node: Node)
     owner = machine_owner(remediation)
     if owner is not None:
         return await _machine_check_agrees(reader, remediation, owner, node)
-    check = read_result(await reader.get(NODE_HEALTH_CHECK, name, NodeHealthCheck))
+    check = await reader.read(NODE_HEALTH_CHECK, name, NodeHealthCheck)
     if not isinstance(check, Present):
         return check
     if check.value.metadata.uid != uid:
@@ -347,7 +347,7 @@ async def _machine_check_agrees(
         return Absent()
     checks = Resource(group, version, "MachineHealthCheck", "machinehealthchecks")
     name, namespace = remediation.labels[well_known.CHECK], remediation.namespace
-    check = read_result(await reader.get(checks, name, MachineCheckWire, namespace))
+    check = await reader.read(checks, name, MachineCheckWire, namespace)
     if not isinstance(check, Present):
         return check
     if check.value.metadata.uid != remediation.annotations[well_known.CHECK_UID]:
@@ -387,7 +387,7 @@ class NodeReader:
         if not node:
             return NOT_ASKED
         asked_at = self._reader.runtime.monotonic()
-        found = read_result(await self._reader.get(LEASE, node, Lease, well_known.KUBELET_LEASE_NAMESPACE))
+        found = await self._reader.read(LEASE, node, Lease, well_known.KUBELET_LEASE_NAMESPACE)
         answered_at = self._reader.runtime.monotonic()
         return project(found, lambda lease: self._lease_facts(lease, asked_at, answered_at))
 
@@ -433,8 +433,8 @@ class NodeReader:
         for pod in pods:
             for claim in pod.claims:
                 namespace = pod.metadata.namespace
-                match read_result(
-                    await self._reader.get(PERSISTENT_VOLUME_CLAIM, claim, PersistentVolumeClaim, namespace)
+                match await self._reader.read(
+                    PERSISTENT_VOLUME_CLAIM, claim, PersistentVolumeClaim, namespace
                 ):
                     case Unreadable(why):
                         return Unreadable(why)

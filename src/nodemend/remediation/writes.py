@@ -22,8 +22,17 @@ from nodemend.api.resources import (
 from nodemend.api.upstream_types import Lease, Node, NodeTaint
 from nodemend.kube.client import ApiClient, list_all
 from nodemend.kube.outcome import Acknowledged, Ok
-from nodemend.kube.request import Precondition, Request, Selection, as_confirmed, create, delete, merge_patch
-from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, read_result
+from nodemend.kube.request import (
+    Precondition,
+    Request,
+    Selection,
+    as_confirmed,
+    create,
+    delete,
+    merge_patch,
+    object_of,
+)
+from nodemend.records.live_reads import WRITE_WITHIN, LiveReader
 from nodemend.remediation.status import SharedStep
 from nodemend.safety import lifecycle as steps
 from nodemend.safety.facts import Absent, Present, ReadResult, Taint
@@ -48,7 +57,7 @@ async def read_lock(reader: LiveReader, namespace: str, uid: str) -> ReadResult[
     """Read the lock of the object with this UID; Absent if the UID is empty."""
     if not uid:
         return Absent()
-    return read_result(await reader.get(LEASE, lock_name(uid), Lease, namespace))
+    return await reader.read(LEASE, lock_name(uid), Lease, namespace)
 
 
 async def held_by(
@@ -81,7 +90,7 @@ async def is_orphaned(reader: LiveReader, lock: Lease) -> bool:
     resource = _HOLDERS.get(kind)
     if resource is None:
         return False
-    found = read_result(await reader.get(resource, name, KubernetesObject, namespace))
+    found = await reader.read(resource, name, KubernetesObject, namespace)
     holder = lock.spec.holder_identity or ""
     return isinstance(found, Absent) or (isinstance(found, Present) and found.value.metadata.uid != holder)
 
@@ -106,7 +115,7 @@ class LockSweep:
     async def sweep(self) -> None:
         of = Selection(namespace=self._namespace)
         listed = await list_all(self._client, LEASE, Lease, of=of, deadline=self._reader.deadline)
-        for lease in listed.value.items if isinstance(listed, Ok) else ():
+        for lease in listed.value if isinstance(listed, Ok) else ():
             if lease.metadata.name.startswith(LOCK_PREFIX) and await is_orphaned(self._reader, lease):
                 deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
                 await self._client.write(drop_lock(lease), Acknowledged, deadline=deadline)
@@ -211,7 +220,7 @@ def take_lock(resource: Resource, metadata: ObjectMeta, uid: str, lock: Lease | 
     if lock is not None:
         only_if = Precondition(lock.metadata.uid, lock.metadata.resource_version)
         return merge_patch(LEASE, name, place, change=content, only_if=only_if, manager=FIELD_MANAGER)
-    body = {"apiVersion": LEASE.api_version, "kind": LEASE.kind, **content}
+    body = object_of(LEASE, content)
     return create(LEASE, body, place, manager=FIELD_MANAGER)
 
 

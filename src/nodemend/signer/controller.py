@@ -28,7 +28,7 @@ from nodemend.kube.reflector import Reflector
 from nodemend.kube.request import Precondition, Request, Selection, create, merge_patch, object_of
 from nodemend.kube.store import Change, Projection
 from nodemend.kube.tasks import run_together
-from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, read_result, value_of
+from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, value_of
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 from nodemend.signer import decide as authority
 from nodemend.signer.decide import (
@@ -127,10 +127,8 @@ class Findings:
 
 async def gather(reader: LiveReader, certificate_signer: "CryptographySigner", namespace: str) -> Findings:
     """Read the CA and the trust bundle. `namespace` is the signer's own, which holds the Secret."""
-    secret = read_result(await reader.get(SECRET, well_known.AGENT_AUTHORITY, Secret, namespace))
-    trust = read_result(
-        await reader.get(CONFIG_MAP, well_known.AGENT_TRUST, ConfigMap, well_known.AGENT_NAMESPACE)
-    )
+    secret = await reader.read(SECRET, well_known.AGENT_AUTHORITY, Secret, namespace)
+    trust = await reader.read(CONFIG_MAP, well_known.AGENT_TRUST, ConfigMap, well_known.AGENT_NAMESPACE)
     record, found = _record(secret), value_of(secret)
     replacement_asked = found is not None and well_known.REPLACE_AUTHORITY in found.metadata.annotations
     facts = AuthorityFacts(
@@ -416,9 +414,7 @@ class RequestController:
         """
         if self.reader.problem() is not None:
             return RequeueAfter(_HELD_FOR)
-        found = read_result(
-            await self.reader.get(CERTIFICATE_SIGNING_REQUEST, name, CertificateSigningRequest)
-        )
+        found = await self.reader.read(CERTIFICATE_SIGNING_REQUEST, name, CertificateSigningRequest)
         match found:
             case Absent():
                 return Done()

@@ -83,7 +83,7 @@ class Watcher:
         if not isinstance(listed, Ok):
             return [f"no fresh list: {listed}"]
         project = node_records().project
-        fresh = {wire.metadata.name: project(wire, None) for wire in listed.value.items}
+        fresh = {wire.metadata.name: project(wire, None) for wire in listed.value}
         cached = {record.name: record for record in self.reflector.cache.all()}
         wrong = [
             f"{name}: cache and server differ"

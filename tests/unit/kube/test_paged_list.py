@@ -6,7 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from nodemend.api.resources import NODE
-from nodemend.kube.client import ApiClient, Page, list_all, take_all
+from nodemend.kube.client import ApiClient, list_all, take_all
 from nodemend.kube.outcome import ApiResponse, Ok, ReadOutcome, Reason, Refused, Reply, ServerFault
 from nodemend.records.node import NodeWire
 from simulation.processes import HostClock, SimulatedProcess
@@ -24,13 +24,13 @@ def _page(names: Sequence[str], token: str = "", version: str = "5") -> ApiRespo
     return ApiResponse(200, msgspec.json.encode({"metadata": metadata, "items": items}))
 
 
-def _list(*replies: Reply) -> tuple[ReadOutcome[Page[NodeWire]], list[str]]:
+def _list(*replies: Reply) -> tuple[ReadOutcome[list[NodeWire]], list[str]]:
     """The outcome of a list whose requests get these replies, and the continue tokens that it sent."""
     scheduler = Scheduler(1)
     process = SimulatedProcess(scheduler, "client", HostClock())
     left = list(replies)
     transport = ScriptedTransport(process, lambda _: left.pop(0))
-    outcomes: list[ReadOutcome[Page[NodeWire]]] = []
+    outcomes: list[ReadOutcome[list[NodeWire]]] = []
 
     async def listing() -> None:
         client = ApiClient(transport, process)
@@ -42,9 +42,9 @@ def _list(*replies: Reply) -> tuple[ReadOutcome[Page[NodeWire]], list[str]]:
     return outcomes[0], [dict(request.query).get("continue", "") for _, request in transport.asked]
 
 
-def _names(outcome: ReadOutcome[Page[NodeWire]]) -> list[str]:
+def _names(outcome: ReadOutcome[list[NodeWire]]) -> list[str]:
     assert isinstance(outcome, Ok)
-    return [node.metadata.name for node in outcome.value.items]
+    return [node.metadata.name for node in outcome.value]
 
 
 def test_pages_are_followed_to_the_end() -> None:
@@ -58,8 +58,6 @@ def test_an_expired_token_starts_again_and_forgets_the_pages_of_another_moment()
     outcome, tokens = _list(_page(["a"], "t1"), _EXPIRED, _page(["b"], "t2"), _page(["c"], version="9"))
 
     assert _names(outcome) == ["b", "c"]
-    assert isinstance(outcome, Ok)
-    assert outcome.value.version == "9"
     assert tokens == ["", "t1", "", "t2"]
 
 

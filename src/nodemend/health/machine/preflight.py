@@ -33,7 +33,7 @@ from nodemend.health.machine.targets import (
 from nodemend.health.remediation_index import NotServed, RemedyKind
 from nodemend.kube.request import Precondition, Request, apply, delete, merge_patch
 from nodemend.kube.tasks import ConcurrentReads
-from nodemend.records.live_reads import LiveReader, node_facts, project, read_result, value_of
+from nodemend.records.live_reads import LiveReader, node_facts, project, value_of
 from nodemend.records.machine import MachineCheckRecord, MachineRecord, MachineWire, as_machine
 from nodemend.records.remediation import RemediationRecord
 from nodemend.rules.machine import TemplateNamed
@@ -186,9 +186,7 @@ class MachinePreflight:
     async def machine(self, target: MachineTarget) -> Fresh | Hold:
         """Read the Machine live; return a hold if it was replaced, deleted or is no longer a target."""
         known = target.machine
-        found = read_result(
-            await self._reader.get(known.resource, known.name, dict[str, Any], known.namespace)
-        )
+        found = await self._reader.read(known.resource, known.name, dict[str, Any], known.namespace)
         match found:
             case Unreadable(why):
                 return Hold(CannotRead("the Machine", why))
@@ -297,7 +295,7 @@ class MachinePreflight:
         if isinstance(kind, NotServed):
             return Hold(CannotRead(f"the template {named.kind}", kind.why))
         namespace = target.check.namespace
-        found = read_result(await self._reader.get(kind.template, named.name, _Template, namespace))
+        found = await self._reader.read(kind.template, named.name, _Template, namespace)
         if isinstance(found, Present):
             return create_from_template(target, kind, named, found.value.spec.template or TemplateBody())
         why = found.why if isinstance(found, Unreadable) else "it does not exist"

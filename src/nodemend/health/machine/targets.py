@@ -69,9 +69,7 @@ async def list_asked(reader: LiveReader, machine_index: MachineIndex) -> frozens
         outcome = await list_all(reader.client, machine_kind.resource, MachineWire, deadline=deadline)
         if not isinstance(outcome, Ok):
             return Unreadable(str(outcome))
-        machines = (
-            as_machine(machine_kind.resource, machine_kind.flavor, wire) for wire in outcome.value.items
-        )
+        machines = (as_machine(machine_kind.resource, machine_kind.flavor, wire) for wire in outcome.value)
         asked |= {key_of(machine) for machine in machines if machine.marks.asks_owner}
     return frozenset(asked)
 

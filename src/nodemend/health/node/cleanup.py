@@ -23,7 +23,7 @@ from nodemend.health.node.targets import NodeTarget, NodeView
 from nodemend.health.remediation_index import RemedyKind, may_withdraw
 from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
 from nodemend.kube.request import Request
-from nodemend.records.live_reads import LiveReader, read_result, value_of
+from nodemend.records.live_reads import LiveReader, value_of
 from nodemend.records.node import NodeRecord
 from nodemend.records.remediation import RemediationRecord
 from nodemend.rules.request import GOOD_FOR, OrderExpired, OrderInvalid
@@ -128,7 +128,7 @@ class Orphans:
         The check that created it must be as cached, or gone, and the remediation must still be deletable.
         """
         asked_by = orphan.labels.get(well_known.CHECK, "")
-        check = read_result(await self.reader.get(NODE_HEALTH_CHECK, asked_by, NodeHealthCheck))
+        check = await self.reader.read(NODE_HEALTH_CHECK, asked_by, NodeHealthCheck)
         if isinstance(check, Unreadable) or _version(value_of(check)) != _version(
             self.view.checks.get(asked_by)
         ):

@@ -371,10 +371,12 @@ class NodePreflight:
             return Hold(CannotRead(f"the template {template.kind}", kind.why))
         async with ConcurrentReads(reader.runtime) as questions:
             node = questions.ask(reader.node(name))
-            check = questions.ask(reader.get(NODE_HEALTH_CHECK, target.check.metadata.name, NodeHealthCheck))
+            check = questions.ask(reader.read(NODE_HEALTH_CHECK, target.check.metadata.name, NodeHealthCheck))
             others = questions.ask(self.creation_context.open_remediations.listed())
             policy = questions.ask(reader.policy())
-            made_from = questions.ask(reader.get(kind.template, template.name, _Template, template.namespace))
+            made_from = questions.ask(
+                reader.read(kind.template, template.name, _Template, template.namespace)
+            )
             order = (
                 questions.ask(self.orders.verify(name, approved_order.order))
                 if approved_order is not None
@@ -384,10 +386,10 @@ class NodePreflight:
         return _LiveState(
             kind=kind,
             node=node.answer,
-            check=read_result(check.answer),
+            check=check.answer,
             others=others.answer,
             policy=policy.answer,
-            template=read_result(made_from.answer),
+            template=made_from.answer,
             order=order.answer if order is not None else None,
             external_hold=external_hold.answer,
         )

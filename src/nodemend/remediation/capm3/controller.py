@@ -18,8 +18,8 @@ from nodemend.api.upstream_types import Lease, reference_to
 from nodemend.kube.client import ApiClient, list_all
 from nodemend.kube.events import EventRecord
 from nodemend.kube.outcome import Acknowledged, Ok, ReadFailure, Reason, Refused
-from nodemend.kube.request import Request, Selection, create
-from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, UnchangedTimer, project, read_result
+from nodemend.kube.request import Request, Selection, create, object_of
+from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, UnchangedTimer, project
 from nodemend.records.machine import parse_go_duration
 from nodemend.remediation import writes
 from nodemend.remediation.capm3 import decide as capm3
@@ -56,16 +56,12 @@ def create_delegate(theirs: Capm3Remediation, step: capm3.CreateDelegate) -> Req
     The same Machine owns it, through which it finds its host.
     """
     metadata = theirs.metadata
-    body = {
-        "apiVersion": METAL3_REMEDIATION.api_version,
-        "kind": METAL3_REMEDIATION.kind,
-        "metadata": {
-            "name": metadata.name,
-            "annotations": {well_known.DELEGATE_OF: metadata.uid},
-            "ownerReferences": [one for one in metadata.owner_references if one.kind == "Machine"],
-        },
-        "spec": msgspec.to_builtins(step.spec),
+    named = {
+        "name": metadata.name,
+        "annotations": {well_known.DELEGATE_OF: metadata.uid},
+        "ownerReferences": [one for one in metadata.owner_references if one.kind == "Machine"],
     }
+    body = object_of(METAL3_REMEDIATION, {"metadata": named, "spec": msgspec.to_builtins(step.spec)})
     return create(METAL3_REMEDIATION, body, metadata.namespace, manager=writes.FIELD_MANAGER)
 
 
@@ -171,10 +167,10 @@ class Capm3Service:
         if not isinstance(theirs, Ok):
             return False
         wrote = False
-        leases = await self._leases() if theirs.value.items else Absent()
-        for one in theirs.value.items:
+        leases = await self._leases() if theirs.value else Absent()
+        for one in theirs.value:
             wrote |= await self._tend(one, leases)
-        uids = {one.metadata.uid for one in theirs.value.items}
+        uids = {one.metadata.uid for one in theirs.value}
         for delegate in ours.value if isinstance(ours, Present) else ():
             stands_for, ending = is_delegate_for(delegate), delegate.metadata.deleting
             if stands_for and stands_for not in uids and not ending:
@@ -219,10 +215,10 @@ class Capm3Service:
         self, theirs: Capm3Remediation, leases: ReadResult[tuple[ExternalLease, ...]]
     ) -> Capm3Facts:
         metadata = theirs.metadata
-        ours = await self._reader.get(
+        ours = await self._reader.read(
             METAL3_REMEDIATION, metadata.name, Metal3Remediation, metadata.namespace
         )
-        return Capm3Facts(theirs=theirs, wish=capm3_request_of(theirs), ours=read_result(ours), leases=leases)
+        return Capm3Facts(theirs=theirs, wish=capm3_request_of(theirs), ours=ours, leases=leases)
 
     async def _write(self, request: Request) -> bool:
         deadline = self._reader.runtime.monotonic() + WRITE_WITHIN

@@ -18,7 +18,7 @@ from nodemend.api.resources import BARE_METAL_HOST, CAPM3_REMEDIATION, METAL3_RE
 from nodemend.api.upstream_types import BareMetalHost, Node, NodeTaint
 from nodemend.kube.outcome import Reason, Refused
 from nodemend.kube.request import Precondition, Request, as_confirmed, delete, merge_patch
-from nodemend.records.live_reads import UnchangedTimer, node_facts, project, read_result, value_of
+from nodemend.records.live_reads import UnchangedTimer, node_facts, project, value_of
 from nodemend.records.machine import CLUSTER_API
 from nodemend.remediation import writes
 from nodemend.remediation.metal3 import holds as metal3_holds
@@ -271,9 +271,7 @@ class PowerCycleDriver(Driver[Metal3Remediation, PowerCycleInputs, Step]):
         stands_for = metadata.annotations.get(well_known.DELEGATE_OF)
         if stands_for is None:
             return ""
-        match read_result(
-            await self.reader.get(CAPM3_REMEDIATION, metadata.name, Capm3Remediation, metadata.namespace)
-        ):
+        match await self.reader.read(CAPM3_REMEDIATION, metadata.name, Capm3Remediation, metadata.namespace):
             case Unreadable(why):
                 return why
             case Present(theirs) if theirs.metadata.uid == stands_for and not theirs.metadata.deleting:

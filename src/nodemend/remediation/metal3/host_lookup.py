@@ -20,7 +20,7 @@ from nodemend.api.resources import BARE_METAL_HOST, EVENT, Resource
 from nodemend.api.upstream_types import BareMetalHost, Machine, Metal3Machine, Node
 from nodemend.kube.events import EventWire
 from nodemend.kube.request import Request, Selection
-from nodemend.records.live_reads import LiveReader, project, read_result, value_of
+from nodemend.records.live_reads import LiveReader, project, value_of
 from nodemend.records.machine import CLUSTER_API, OPENSHIFT, OWNER, MachineApiFlavor, flavor_of, replaced
 from nodemend.remediation.metal3.model import OwnerMachineFacts
 from nodemend.remediation.node_state import NOT_ASKED, machine_identity_facts, machine_owner, machines
@@ -167,7 +167,7 @@ class Locator:
         return found
 
     async def _machine(self, resource: Resource, name: str, namespace: str) -> ReadResult[MachineRef]:
-        found = read_result(await self._reader.get(resource, name, Machine, namespace))
+        found = await self._reader.read(resource, name, Machine, namespace)
         if not isinstance(found, Present):
             return found
         machine = found.value
@@ -184,14 +184,14 @@ class Locator:
         found: ReadResult[Metal3Machine] = Absent()
         for one in (version,) if version else _VERSIONS:
             resource = Resource(_INFRASTRUCTURE, one, "Metal3Machine", "metal3machines")
-            found = read_result(await self._reader.get(resource, name, Metal3Machine, namespace))
+            found = await self._reader.read(resource, name, Metal3Machine, namespace)
             if not isinstance(found, Absent):
                 break
         return found
 
     async def known_host(self, held: TargetHost) -> ReadResult[BareMetalHost]:
         """Return the host with the recorded UID; Absent also if another host has taken its name."""
-        found = read_result(await self._reader.get(BARE_METAL_HOST, held.name, BareMetalHost, held.namespace))
+        found = await self._reader.read(BARE_METAL_HOST, held.name, BareMetalHost, held.namespace)
         if isinstance(found, Present) and found.value.metadata.uid != held.uid:
             return Absent()
         return found
@@ -213,7 +213,7 @@ class Locator:
                 return NoMachine("it has no Machine, and the node's provider ID names no host")
 
     async def _host_named(self, namespace: str, name: str) -> ReadResult[BareMetalHost] | NoMachine:
-        found = read_result(await self._reader.get(BARE_METAL_HOST, name, BareMetalHost, namespace))
+        found = await self._reader.read(BARE_METAL_HOST, name, BareMetalHost, namespace)
         return (
             NoMachine(f"there is no BareMetalHost {namespace}/{name}") if isinstance(found, Absent) else found
         )

@@ -124,7 +124,7 @@ class OrphanedPowerOffGC:
     async def _hosts(self) -> tuple[BareMetalHost, ...] | None:
         client, deadline = self._reader.client, self._deadline
         listed = await list_all(client, BARE_METAL_HOST, BareMetalHost, deadline=deadline)
-        return tuple(listed.value.items) if isinstance(listed, Ok) else None
+        return tuple(listed.value) if isinstance(listed, Ok) else None
 
     async def _living(self) -> dict[str, str] | None:
         """Return the names of all remediations, by UID."""
@@ -132,7 +132,7 @@ class OrphanedPowerOffGC:
         listed = await list_all(client, METAL3_REMEDIATION, KubernetesObject, deadline=deadline)
         if not isinstance(listed, Ok):
             return None
-        return {one.metadata.uid: one.metadata.name for one in listed.value.items}
+        return {one.metadata.uid: one.metadata.name for one in listed.value}
 
     async def _handle(self, host: BareMetalHost, left: set[str]) -> bool:
         """Report the request and clear it if safe. Returns whether it was cleared."""

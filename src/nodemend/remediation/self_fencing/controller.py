@@ -23,7 +23,6 @@ from nodemend.records.live_reads import (
     UnchangedTimer,
     node_facts,
     project,
-    read_result,
     value_of,
 )
 from nodemend.remediation import writes
@@ -110,7 +109,7 @@ class AgentReader:
 
     async def at_node(self, node: str) -> ReadResult[AgentFacts]:
         asked_at = self.moment().most
-        found = read_result(await self._reader.get(LEASE, node, Lease, AGENT_NAMESPACE))
+        found = await self._reader.read(LEASE, node, Lease, AGENT_NAMESPACE)
         if not isinstance(found, Present):
             return found
         news = read_lease(found.value)

@@ -24,7 +24,7 @@ from nodemend.kube.store import Store
 from nodemend.protocol.peers import Peer, PeerCandidate, propose_peers
 from nodemend.protocol.timing import pace_for
 from nodemend.records.agent_lease import AgentLease, read_lease, revision_of, write_marker, write_proposal
-from nodemend.records.live_reads import LiveReader, UnchangedTimer, node_facts, read_result
+from nodemend.records.live_reads import LiveReader, UnchangedTimer, node_facts
 from nodemend.records.node import NodeRecord
 from nodemend.safety.facts import Absent, Present, Unreadable
 from nodemend.safety.lifecycle import OUR_TAINT
@@ -109,7 +109,7 @@ class AgentRegistry:
 
         They alone identify a node that runs an API server without a control plane label.
         """
-        match read_result(await self._reader.get(ENDPOINT_SLICE, API_SERVICE, _Endpoints, API_NAMESPACE)):
+        match await self._reader.read(ENDPOINT_SLICE, API_SERVICE, _Endpoints, API_NAMESPACE):
             case Present(found):
                 return frozenset(address for one in found.endpoints for address in one.addresses)
             case Absent():  # API servers may be configured to publish none.
