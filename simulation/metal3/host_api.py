@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final, assert_never
 
+import msgspec
+
 from nodemend.api.meta import ObjectMeta, print_micro_time
 from nodemend.api.resources import BARE_METAL_HOST, EVENT, Resource
 from nodemend.api.upstream_types import Event, EventType, ObjectReference
@@ -76,9 +78,9 @@ class HostApi:
             case _:
                 assert_never(changed)
 
-    async def publish(self, resource: Resource, body: object, namespace: str) -> None:
+    async def publish(self, resource: Resource, fields: Mapping[str, object], namespace: str) -> None:
         """Create an object that no decision depends on; the outcome is ignored."""
-        request = create(resource, body, namespace, manager=MANAGER)
+        request = create(resource, fields, namespace, manager=MANAGER)
         await self._client.write(request, Acknowledged, deadline=self._deadline())
 
     def _deadline(self) -> float:
@@ -109,8 +111,6 @@ class Events:
         # The time makes names unique across restarts of the operator.
         unique = f"{name}.{int(now.timestamp() * 1e6):x}.{self._published}"
         event = Event(
-            api_version=EVENT.api_version,
-            kind=EVENT.kind,
             metadata=ObjectMeta(name=unique, namespace=namespace),
             event_time=print_micro_time(now),
             type=EventType.WARNING if reason in WARNINGS else EventType.NORMAL,
@@ -127,4 +127,4 @@ class Events:
             reporting_controller=_CONTROLLER,
             reporting_instance="baremetal-operator",
         )
-        await self._api.publish(EVENT, event, namespace)
+        await self._api.publish(EVENT, msgspec.to_builtins(event), namespace)

@@ -17,7 +17,7 @@ from nodemend.api.upstream_types import CertificateSigningRequest
 from nodemend.api.well_known import AGENT_SIGNER
 from nodemend.kube.flowcontrol import Backoff
 from nodemend.kube.outcome import Ok, Reason, Refused, Reply, Undecodable, Unknown, Unsent, write_outcome
-from nodemend.kube.request import Request, create, get, object_of
+from nodemend.kube.request import Request, create, get
 from nodemend.protocol.timing import RENEWED_AFTER
 from nodemend.records.agent_lease import AGENT
 
@@ -237,8 +237,7 @@ def post_request(name: str, content: str) -> Request:
         "signerName": AGENT_SIGNER,
         "usages": sorted(CERTIFICATE_USAGES),
     }
-    body = object_of(CERTIFICATE_SIGNING_REQUEST, {"metadata": {"name": name}, "spec": spec})
-    return create(CERTIFICATE_SIGNING_REQUEST, body, manager=AGENT)
+    return create(CERTIFICATE_SIGNING_REQUEST, {"metadata": {"name": name}, "spec": spec}, manager=AGENT)
 
 
 def ask_request(name: str) -> Request:

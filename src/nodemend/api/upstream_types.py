@@ -128,8 +128,6 @@ class EventSeries(Wire):
 class Event(Wire):
     """An event about an object, for users."""
 
-    api_version: str
-    kind: str
     metadata: ObjectMeta
     event_time: str
     type: EventType

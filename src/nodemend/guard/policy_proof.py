@@ -59,16 +59,7 @@ from nodemend.kube.outcome import (
     WriteOutcome,
 )
 from nodemend.kube.ports import Runtime
-from nodemend.kube.request import (
-    EVERYTHING,
-    Request,
-    Selection,
-    apply,
-    as_dry_run,
-    attempt_change,
-    create,
-    object_of,
-)
+from nodemend.kube.request import EVERYTHING, Request, Selection, apply, as_dry_run, attempt_change, create
 from nodemend.records.agent_lease import revision_of
 from nodemend.records.live_reads import READ_WITHIN, WRITE_WITHIN, LiveReader, project, read_result
 from nodemend.records.machine import MACHINE_API_FLAVORS
@@ -410,11 +401,13 @@ def _named(policy: str, what: str, resource: Resource, spec: Mapping[str, object
 def _creation(
     policy: str, what: str, resource: Resource, namespace: str, **content: Mapping[str, object]
 ) -> PolicyAttempt:
-    body = object_of(resource, content)
-    body["metadata"] = {"name": PROBE, "namespace": namespace, **content.get("metadata", {})}
+    fields: dict[str, object] = {**content}
+    fields["metadata"] = {"name": PROBE, "namespace": namespace, **content.get("metadata", {})}
     if resource.group == OUR_GROUP:
-        body.setdefault("spec", {})
-    return PolicyAttempt(policy, what, lambda _: as_dry_run(create(resource, body, namespace, manager=PROBE)))
+        fields.setdefault("spec", {})
+    return PolicyAttempt(
+        policy, what, lambda _: as_dry_run(create(resource, fields, namespace, manager=PROBE))
+    )
 
 
 def _change(

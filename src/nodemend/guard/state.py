@@ -23,7 +23,7 @@ from heapq import nsmallest
 from itertools import islice
 from typing import Final, Generic, TypeVar, assert_never
 
-from nodemend.api import condition_reasons, condition_types
+from nodemend.api import condition_reasons
 from nodemend.api.meta import ConditionStatus
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.well_known import CONTROL_PLANE_ROLES
@@ -147,9 +147,6 @@ def meets_threshold(check: NodeHealthCheck, conditions: Iterable[ShownCondition]
     return any(shown.get(one.type) == one.status for one in check.spec.thresholds)
 
 
-CONDITION: Final = condition_types.OVERLAPPING
-OTHERS_FIRST: Final = condition_reasons.OTHERS_COME_FIRST
-NO_OVERLAP: Final = condition_reasons.NO_OVERLAP
 MOST_NAMED: Final = 5
 NOTHING_LEFT: Final = (
     "All targets that this check selects belong to other checks: see the condition Overlapping."

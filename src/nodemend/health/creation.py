@@ -8,51 +8,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from nodemend.api.resources import LEASE, Resource
-from nodemend.api.upstream_types import Lease, ObjectReference
+from nodemend.api.resources import Resource
+from nodemend.api.upstream_types import ObjectReference
 from nodemend.health.remediation_index import RemediationListCache
 from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
 from nodemend.kube.outcome import Acknowledged, Ok, Reason, Refused, Undecodable, Unknown, Unsent
 from nodemend.kube.ports import Runtime
-from nodemend.kube.request import Precondition, Request, create, delete, object_of
+from nodemend.kube.request import Precondition, Request, create, delete
 from nodemend.kube.tasks import FairSemaphore
-from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, UnchangedTimer, project
+from nodemend.records.live_reads import WRITE_WITHIN, ExternalLeaseReader, LiveReader, project
 from nodemend.records.remediation import RemediationRecord, RemediationWire, as_record
-from nodemend.rules.request import ExistingRemediation, ExternalLease, held_externally
+from nodemend.rules.request import ExistingRemediation, held_externally
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 from nodemend.safety.guard_holds import OtherRemediation
 from nodemend.safety.holds import CannotRead, Hold
 
 _PREFIX: Final = "node-"
 """Precedes the node's name. Nodemend's own Leases have its UID there, and another namespace (decision 13)."""
-
-
-class ExternalLeaseReader:
-    """Reads Leases of other controllers, for one leader term. They are read when needed, not watched."""
-
-    def __init__(self, reader: LiveReader) -> None:
-        self._reader = reader
-        self._unchanged = UnchangedTimer()
-
-    async def read(self, name: str, namespace: str) -> ReadResult[ExternalLease]:
-        full, monotonic = f"{namespace}/{name}", self._reader.runtime.monotonic
-        asked_at = monotonic()
-        found = await self._reader.read(LEASE, name, Lease, namespace)
-        answered_at = monotonic()
-
-        def as_facts(lease: Lease) -> ExternalLease:
-            shown, lasts = (lease.metadata.uid, lease.spec), lease.spec.lease_duration_seconds
-            return ExternalLease(
-                name=full,
-                holder=lease.spec.holder_identity or "",
-                lasts=lasts if lasts and lasts > 0 else None,
-                unchanged_for=self._unchanged.unchanged_for(
-                    full, shown, asked_at=asked_at, answered_at=answered_at
-                ),
-            )
-
-        return project(found, as_facts)
 
 
 class ExternalLeases:
@@ -103,8 +76,7 @@ def create_remediation(
         "annotations": annotations,
         "ownerReferences": [reference],
     }
-    body = object_of(resource, {"metadata": metadata, "spec": spec})
-    return create(resource, body, namespace, manager=FIELD_MANAGER)
+    return create(resource, {"metadata": metadata, "spec": spec}, namespace, manager=FIELD_MANAGER)
 
 
 async def read_remediation(reader: LiveReader, known: RemediationRecord) -> ReadResult[RemediationRecord]:

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
+from nodemend.api import condition_types
 from nodemend.api.meta import find_true
 from nodemend.api.node_health_check import NodeHealthCheckStatus
 from nodemend.api.upstream_types import ObjectReference
-from nodemend.guard import state
 from nodemend.guard.state import CheckCounts, LimitUsage, StormScopeKind, TargetState, TargetStatus
 from nodemend.kube.controller import Done, Outcome, RequeueAfter
-from nodemend.kube.events import EventRecord
+from nodemend.kube.events import EventRecord, EventText
 from nodemend.rules.request import LastingHold, Unserved, remind
 from nodemend.safety.guard import Allowed
 from nodemend.safety.guard_holds import (
@@ -27,7 +27,6 @@ from nodemend.telemetry import event_reasons
 from nodemend.telemetry.event_reasons import EventReason
 from nodemend.telemetry.logging import Log
 from nodemend.telemetry.metrics import Metrics
-from nodemend.telemetry.printable import printable
 
 
 class CheckMetrics:
@@ -44,7 +43,7 @@ class CheckMetrics:
         if stalled:
             self._shown[check] = stalled
             self._stalled.labels(check, stalled).set(1)
-        overlapping = find_true(status.conditions, state.CONDITION) is not None
+        overlapping = find_true(status.conditions, condition_types.OVERLAPPING) is not None
         self._overlapping.labels(check).set(overlapping)
 
     def forget(self, check: str) -> None:
@@ -225,15 +224,7 @@ class HealthRecorder:
         note: str,
         related: ObjectReference | None = None,
     ) -> None:
-        event_record = EventRecord(
-            regarding=regarding,
-            related=related,
-            type=reason.type,
-            reason=reason.name,
-            action=reason.action,
-            note=printable(note),
-        )
-        self._record(event_record)
+        self._record(EventText(reason, note).about(regarding, related))
 
     def report_change(self, subject: EventSubject, before: TargetStatus | None, now: TargetStatus) -> None:
         """Report a changed entry: a log line, and events if the change matters to users."""

@@ -21,8 +21,6 @@ _LONGEST_LOOP_WAIT_SECONDS = 1.0
 
 
 class AsyncioSignal:
-    """Wakes one waiter."""
-
     def __init__(self) -> None:
         self._event = asyncio.Event()
 

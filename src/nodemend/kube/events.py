@@ -39,6 +39,8 @@ from nodemend.kube.outcome import (
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.kube.request import Method, Precondition, Request, create, merge_patch
 from nodemend.kube.workqueue import WorkQueue
+from nodemend.telemetry.event_reasons import EventReason
+from nodemend.telemetry.printable import printable
 
 LONGEST_NOTE_BYTES: Final = 1024
 LONGEST_INSTANCE_BYTES: Final = 128
@@ -65,6 +67,20 @@ class EventRecord:
         for token in (self.reason, self.action):
             if not _REASON_FORM.fullmatch(token):
                 raise ValueError(f"{token!r} is not one CamelCase word of at most 128 letters")
+
+
+@dataclass(frozen=True, slots=True)
+class EventText:
+    """An event of a known reason, about an object that is not named yet."""
+
+    reason: EventReason
+    note: str
+
+    def about(self, regarding: ObjectReference, related: ObjectReference | None = None) -> EventRecord:
+        reason = self.reason
+        return EventRecord(
+            regarding, reason.type, reason.name, reason.action, printable(self.note), related=related
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,8 +124,6 @@ Key = tuple[str, EventType, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class PendingEvent:
-    """A request that writes one event."""
-
     key: Key
     name: str
     request: Request
@@ -241,7 +255,9 @@ class EventAggregator:
     def _request(self, entry: _AggregatedEvent) -> Request:
         namespace = _namespace(entry.event_record)
         if entry.live is None:
-            return create(EVENT, self._event(entry), namespace, manager=self._reporter.controller)
+            return create(
+                EVENT, msgspec.to_builtins(self._event(entry)), namespace, manager=self._reporter.controller
+            )
         series = {"count": entry.count, "lastObservedTime": entry.last}
         return merge_patch(
             EVENT,
@@ -255,8 +271,6 @@ class EventAggregator:
     def _event(self, entry: _AggregatedEvent) -> Event:
         event_record = entry.event_record
         return Event(
-            api_version=EVENT.api_version,
-            kind=EVENT.kind,
             metadata=ObjectMeta(name=entry.name, namespace=_namespace(event_record)),
             event_time=entry.first,
             type=event_record.type,

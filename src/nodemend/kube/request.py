@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from nodemend.api.meta import ObjectMeta
 from nodemend.api.resources import LEASE, Resource
 
 
@@ -55,6 +56,10 @@ class Precondition:
 
     uid: str
     version: str
+
+
+def version_in(metadata: ObjectMeta) -> Precondition:
+    return Precondition(metadata.uid, metadata.resource_version)
 
 
 def get(resource: Resource, name: str, namespace: str = "") -> Request:
@@ -109,9 +114,9 @@ def object_of(resource: Resource, fields: Mapping[str, object]) -> dict[str, obj
     return {"apiVersion": resource.api_version, "kind": resource.kind, **fields}
 
 
-def create(resource: Resource, body: object, namespace: str = "", *, manager: str) -> Request:
-    query = (("fieldManager", manager),)
-    return Request(Method.POST, collection_path(resource, namespace), query, msgspec.json.encode(body))
+def create(resource: Resource, fields: Mapping[str, object], namespace: str = "", *, manager: str) -> Request:
+    body = msgspec.json.encode(object_of(resource, fields))
+    return Request(Method.POST, collection_path(resource, namespace), (("fieldManager", manager),), body)
 
 
 def merge_patch(  # noqa: PLR0913 - an address, a change, its condition and its author
@@ -130,6 +135,26 @@ def merge_patch(  # noqa: PLR0913 - an address, a change, its condition and its 
     body = msgspec.json.encode({**change, "metadata": metadata})
     path = item_path(resource, name, namespace, subresource)
     return Request(Method.PATCH, path, (("fieldManager", manager),), body, Content.MERGE_PATCH)
+
+
+def patch_as_read(
+    resource: Resource,
+    metadata: ObjectMeta,
+    change: Mapping[str, object],
+    subresource: str = "",
+    *,
+    manager: str,
+) -> Request:
+    """Return a merge patch of exactly the version in `metadata`."""
+    return merge_patch(
+        resource,
+        metadata.name,
+        metadata.namespace,
+        change=change,
+        only_if=version_in(metadata),
+        manager=manager,
+        subresource=subresource,
+    )
 
 
 def apply(
@@ -157,6 +182,11 @@ def delete(resource: Resource, name: str, namespace: str = "", *, only_if: Preco
         "preconditions": {"uid": only_if.uid, "resourceVersion": only_if.version},
     }
     return Request(Method.DELETE, item_path(resource, name, namespace), (), msgspec.json.encode(options))
+
+
+def delete_as_read(resource: Resource, metadata: ObjectMeta) -> Request:
+    """Return the deletion of exactly the version in `metadata`."""
+    return delete(resource, metadata.name, metadata.namespace, only_if=version_in(metadata))
 
 
 def attempt_change(
@@ -223,8 +253,7 @@ def create_lease(
 ) -> Request:
     """Create the Lease, with its address and `metadata`."""
     metadata = {"name": address.name, "namespace": address.namespace, **metadata}
-    body = object_of(LEASE, {"metadata": metadata, "spec": spec})
-    return create(LEASE, body, address.namespace, manager=manager)
+    return create(LEASE, {"metadata": metadata, "spec": spec}, address.namespace, manager=manager)
 
 
 def patch_lease(

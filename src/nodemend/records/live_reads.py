@@ -13,14 +13,15 @@ from nodemend.api import well_known
 from nodemend.api.meta import Pause, parse_time
 from nodemend.api.quantities import duration_seconds
 from nodemend.api.remediation_policy import FailureDomains, LimitReading, RemediationPolicy
-from nodemend.api.resources import NODE, REMEDIATION_POLICY, Resource
-from nodemend.api.upstream_types import Node
+from nodemend.api.resources import LEASE, NODE, REMEDIATION_POLICY, Resource
+from nodemend.api.upstream_types import Lease, Node
 from nodemend.api.value_forms import is_boot_id
 from nodemend.kube.client import ApiClient, list_all
 from nodemend.kube.outcome import Ok, ReadOutcome, Reason, Refused, ServerFault, Undecodable, Unreachable
 from nodemend.kube.ports import Runtime
 from nodemend.kube.request import EVERYTHING, Selection, get
 from nodemend.records.node import NodeRecord
+from nodemend.rules.request import ExternalLease
 from nodemend.safety.facts import (
     Absent,
     DomainLimits,
@@ -234,3 +235,37 @@ class UnchangedTimer:
             known = _Sighting(what, answered_at)
         self._by_key.keep(key, known)
         return max(0.0, asked_at - known.first_seen)
+
+
+class ExternalLeaseReader:
+    """Reads Leases of other controllers, for one leader term. They are read when needed, not watched."""
+
+    def __init__(self, reader: LiveReader) -> None:
+        self._reader = reader
+        self._unchanged = UnchangedTimer()
+
+    async def read(self, name: str, namespace: str) -> ReadResult[ExternalLease]:
+        asked_at = self._reader.runtime.monotonic()
+        found = await self._reader.read(LEASE, name, Lease, namespace)
+        answered_at = self._reader.runtime.monotonic()
+        return project(found, lambda lease: self._as_facts(lease, asked_at, answered_at))
+
+    async def list_all(self, of: Selection) -> ReadResult[tuple[ExternalLease, ...]]:
+        asked_at = self._reader.runtime.monotonic()
+        found = await self._reader.list_all(LEASE, Lease, of)
+        answered_at = self._reader.runtime.monotonic()
+        return project(
+            found, lambda leases: tuple(self._as_facts(one, asked_at, answered_at) for one in leases)
+        )
+
+    def _as_facts(self, lease: Lease, asked_at: float, answered_at: float) -> ExternalLease:
+        name = f"{lease.metadata.namespace}/{lease.metadata.name}"
+        shown, lasts = (lease.metadata.uid, lease.spec), lease.spec.lease_duration_seconds
+        return ExternalLease(
+            name=name,
+            holder=lease.spec.holder_identity or "",
+            lasts=lasts if lasts and lasts > 0 else None,
+            unchanged_for=self._unchanged.unchanged_for(
+                name, shown, asked_at=asked_at, answered_at=answered_at
+            ),
+        )

@@ -44,8 +44,6 @@ _VIEW_WITHIN: Final = 10.0
 
 
 class RemediationKey(NamedTuple):
-    """One remediation of any kind."""
-
     kind: str
     namespace: str
     name: str

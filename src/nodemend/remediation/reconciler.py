@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 from nodemend.api.evidence import Evidence
 from nodemend.api.meta import KubernetesObject, ObjectMeta, print_time
 from nodemend.api.resources import NODE, Resource
-from nodemend.api.upstream_types import ObjectReference, reference_to
+from nodemend.api.upstream_types import reference_to
 from nodemend.guard.state import A_MOMENT
 from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
-from nodemend.kube.events import EventRecord
+from nodemend.kube.events import EventRecord, EventText
 from nodemend.kube.outcome import Ok, Reason, Refused, Undecodable, Unknown, Unsent, WriteOutcome
 from nodemend.kube.ports import Runtime
 from nodemend.kube.request import Request
@@ -40,10 +40,8 @@ from nodemend.safety.lifecycle import (
 )
 from nodemend.safety.switch_guard import RemediatorGuardFacts
 from nodemend.telemetry import event_reasons
-from nodemend.telemetry.event_reasons import EventReason
 from nodemend.telemetry.logging import Log
 from nodemend.telemetry.metrics import HeldRemediation, Metrics
-from nodemend.telemetry.printable import printable
 
 R = TypeVar("R", bound="ReconciledRemediation")
 G = TypeVar("G")
@@ -208,20 +206,6 @@ class RemediationController(Generic[R, G, S]):
 def _when_over(remaining: float) -> float:
     """Return a delay that ends with the wait itself, but no later than the usual recheck."""
     return min(RECHECK_INTERVAL, max(0.0, remaining) + A_MOMENT)
-
-
-@dataclass(frozen=True, slots=True)
-class EventText:
-    """The event of a step."""
-
-    reason: EventReason
-    note: str
-
-    def about(self, regarding: ObjectReference, related: ObjectReference | None = None) -> EventRecord:
-        reason = self.reason
-        return EventRecord(
-            regarding, reason.type, reason.name, reason.action, printable(self.note), related=related
-        )
 
 
 def spell_taint(stays: str) -> str:

@@ -28,9 +28,9 @@ from nodemend.kube.request import (
     Selection,
     as_confirmed,
     create,
-    delete,
+    delete_as_read,
     merge_patch,
-    object_of,
+    patch_as_read,
 )
 from nodemend.records.live_reads import WRITE_WITHIN, LiveReader
 from nodemend.remediation.status import SharedStep
@@ -159,27 +159,6 @@ def write_shared(
             return write_node(inputs.node, step)
 
 
-def patch_as_read(
-    resource: Resource, metadata: ObjectMeta, change: Mapping[str, Any], subresource: str = ""
-) -> Request:
-    """Return a merge patch of exactly the version in `metadata`."""
-    return merge_patch(
-        resource,
-        metadata.name,
-        metadata.namespace,
-        change=change,
-        only_if=Precondition(metadata.uid, metadata.resource_version),
-        manager=FIELD_MANAGER,
-        subresource=subresource,
-    )
-
-
-def delete_as_read(resource: Resource, metadata: ObjectMeta) -> Request:
-    """Return the deletion of exactly the version in `metadata`."""
-    only_if = Precondition(metadata.uid, metadata.resource_version)
-    return delete(resource, metadata.name, metadata.namespace, only_if=only_if)
-
-
 def write_status(resource: Resource, metadata: ObjectMeta, old: Wire, new: Wire) -> Request:
     """Return a write of the whole status, bound to its version: every phase change is compare-and-swap.
 
@@ -190,14 +169,14 @@ def write_status(resource: Resource, metadata: ObjectMeta, old: Wire, new: Wire)
     before, wanted = msgspec.to_builtins(old), msgspec.to_builtins(new)
     # In a merge patch, null resets a field to its default.
     difference = {**dict.fromkeys(before.keys() - wanted.keys()), **wanted}
-    write = patch_as_read(resource, metadata, {"status": difference}, "status")
+    write = patch_as_read(resource, metadata, {"status": difference}, "status", manager=FIELD_MANAGER)
     return as_confirmed(write) if before.get("epoch") != wanted.get("epoch") else write
 
 
 def write_finalizer(resource: Resource, metadata: ObjectMeta, step: MetaStep) -> Request:
     others = [name for name in metadata.finalizers if name != well_known.SAFE_END]
     wanted = [*others, well_known.SAFE_END] if isinstance(step, steps.AddFinalizer) else others
-    return patch_as_read(resource, metadata, {"metadata": {"finalizers": wanted}})
+    return patch_as_read(resource, metadata, {"metadata": {"finalizers": wanted}}, manager=FIELD_MANAGER)
 
 
 def drop_lock(lock: Lease | None) -> Request:
@@ -218,10 +197,8 @@ def take_lock(resource: Resource, metadata: ObjectMeta, uid: str, lock: Lease | 
         "spec": {"holderIdentity": metadata.uid},
     }
     if lock is not None:
-        only_if = Precondition(lock.metadata.uid, lock.metadata.resource_version)
-        return merge_patch(LEASE, name, place, change=content, only_if=only_if, manager=FIELD_MANAGER)
-    body = object_of(LEASE, content)
-    return create(LEASE, body, place, manager=FIELD_MANAGER)
+        return patch_as_read(LEASE, lock.metadata, content, manager=FIELD_MANAGER)
+    return create(LEASE, content, place, manager=FIELD_MANAGER)
 
 
 def write_node(node: Node | None, step: NodeStep) -> Request:

@@ -14,7 +14,6 @@ import msgspec
 
 from nodemend.api import condition_reasons, condition_types, well_known
 from nodemend.api.agent import AuthorityRecord, ConfigMap, FormerAuthority, KeyPair, Secret, certified_name
-from nodemend.api.meta import ObjectMeta
 from nodemend.api.resources import CERTIFICATE_SIGNING_REQUEST, CONFIG_MAP, SECRET, Resource
 from nodemend.api.upstream_types import CertificateSigningRequest, CertificateSigningRequestCondition
 from nodemend.guard.policy_proof import Admission, AdmissionProof
@@ -25,7 +24,7 @@ from nodemend.kube.leader_runner import ElectionObserver, ElectionSettings, Lead
 from nodemend.kube.outcome import DECODE_ERRORS, Acknowledged, Ok, Refused, decoder_of
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.kube.reflector import Reflector
-from nodemend.kube.request import Precondition, Request, Selection, create, merge_patch, object_of
+from nodemend.kube.request import Request, Selection, create, patch_as_read
 from nodemend.kube.store import Change, Projection
 from nodemend.kube.tasks import run_together
 from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, value_of
@@ -201,13 +200,8 @@ def _conditioned(request: CertificateSigningRequest, part: str, type_: str, why:
 
 
 def _changed(request: CertificateSigningRequest, part: str, status: Mapping[str, object]) -> Request:
-    return merge_patch(
-        CERTIFICATE_SIGNING_REQUEST,
-        request.metadata.name,
-        change={"status": status},
-        only_if=_version(request.metadata),
-        manager=MANAGER,
-        subresource=part,
+    return patch_as_read(
+        CERTIFICATE_SIGNING_REQUEST, request.metadata, {"status": status}, part, manager=MANAGER
     )
 
 
@@ -266,8 +260,8 @@ def _place(record: AuthorityRecord, namespace: str) -> Request:
 
 
 def _created(resource: Resource, name: str, namespace: str, data: Mapping[str, str]) -> Request:
-    body = object_of(resource, {"metadata": {"name": name, "namespace": namespace}, "data": data})
-    return create(resource, body, namespace, manager=MANAGER)
+    metadata = {"name": name, "namespace": namespace}
+    return create(resource, {"metadata": metadata, "data": data}, namespace, manager=MANAGER)
 
 
 def _keep(found: Findings, record: AuthorityRecord, *, acknowledges: bool = False) -> Request:
@@ -280,15 +274,7 @@ def _keep(found: Findings, record: AuthorityRecord, *, acknowledges: bool = Fals
     change: dict[str, object] = {"data": {RECORD: _encode(msgspec.json.encode(record))}}
     if acknowledges:
         change["metadata"] = {"annotations": {well_known.REPLACE_AUTHORITY: None}}
-    metadata = found.secret.metadata
-    return merge_patch(
-        SECRET,
-        metadata.name,
-        metadata.namespace,
-        change=change,
-        only_if=_version(metadata),
-        manager=MANAGER,
-    )
+    return patch_as_read(SECRET, found.secret.metadata, change, manager=MANAGER)
 
 
 def _publish(found: Findings, certificate_signer: "CryptographySigner", trusted: frozenset[str]) -> Request:
@@ -300,18 +286,7 @@ def _publish(found: Findings, certificate_signer: "CryptographySigner", trusted:
     data = {BUNDLE: "".join(certificates[one] for one in sorted(trusted))}
     if found.bundle is None:
         return _created(CONFIG_MAP, well_known.AGENT_TRUST, well_known.AGENT_NAMESPACE, data)
-    return merge_patch(
-        CONFIG_MAP,
-        well_known.AGENT_TRUST,
-        well_known.AGENT_NAMESPACE,
-        change={"data": data},
-        only_if=_version(found.bundle.metadata),
-        manager=MANAGER,
-    )
-
-
-def _version(metadata: ObjectMeta) -> Precondition:
-    return Precondition(metadata.uid, metadata.resource_version)
+    return patch_as_read(CONFIG_MAP, found.bundle.metadata, {"data": data}, manager=MANAGER)
 
 
 def _encode(content: bytes) -> str:

@@ -286,8 +286,6 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class CreateCa:
-    """Create the first authority."""
-
     step: ClassVar[str] = "CreateCa"
 
 

@@ -3,9 +3,9 @@
 import pytest
 from prometheus_client import CollectorRegistry
 
+from nodemend.api import condition_types
 from nodemend.api.meta import Condition, ConditionStatus
 from nodemend.api.node_health_check import NodeHealthCheckStatus
-from nodemend.guard.state import CONDITION
 from nodemend.health.reporting import CheckMetrics
 from nodemend.telemetry.metrics import Metrics
 
@@ -15,7 +15,10 @@ NOW = "2026-01-01T12:00:00Z"
 OVERLAPPING = NodeHealthCheckStatus(
     conditions=(
         Condition(
-            type=CONDITION, status=ConditionStatus.TRUE, reason="OthersComeFirst", last_transition_time=NOW
+            type=condition_types.OVERLAPPING,
+            status=ConditionStatus.TRUE,
+            reason="OthersComeFirst",
+            last_transition_time=NOW,
         ),
     )
 )

@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 
+from nodemend.api import condition_types
 from nodemend.cli.listing import MachineListing, written_age
 from nodemend.cli.listing_caches import machine_index_of
 from nodemend.cli.status.view import MachineCheckRow, MachineRow, MachinesShown
 from nodemend.cli.text import first_sentence
-from nodemend.guard.state import CONDITION, TargetState
+from nodemend.guard.state import TargetState
 from nodemend.health.machine.index import MachineCheckKey, MachineIndex, key_of
 from nodemend.health.machine.report import ALLOWED
 from nodemend.health.machine.targets import MachineTarget, find_target
@@ -67,7 +68,7 @@ def _row(target: MachineTarget, wire: MachineWire, now: datetime) -> MachineRow 
 def _machine_check_row(
     machine_index: MachineIndex, key: MachineCheckKey, check: MachineCheckRecord, in_progress: int
 ) -> MachineCheckRow:
-    said, overlap = check.condition(ALLOWED), check.condition(CONDITION)
+    said, overlap = check.condition(ALLOWED), check.condition(condition_types.OVERLAPPING)
     machine_kind = machine_index.machine_kinds.get(machine_index.check_kinds[key.group].of)
     return MachineCheckRow(
         name=check.key,

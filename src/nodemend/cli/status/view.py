@@ -25,7 +25,7 @@ from nodemend.cli.listing import (
     unserved,
 )
 from nodemend.cli.text import align, first_sentence, spell_seconds
-from nodemend.guard.state import CONDITION, NOTHING_LEFT, TargetState
+from nodemend.guard.state import NOTHING_LEFT, TargetState
 from nodemend.records.live_reads import active_pause, policy_facts
 from nodemend.rules.request import DRY_RUN_COULD_NOT, DRY_RUN_WOULD
 from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
@@ -301,7 +301,8 @@ def _check(check: NodeHealthCheck, now: datetime) -> CheckRow:
     pause = active_pause(check.spec.pause, now)
     said = find(check.status.conditions, condition_types.REMEDIATION_ALLOWED)
     overlap, stalled = (
-        find_true(check.status.conditions, type_) for type_ in (CONDITION, condition_types.STALLED)
+        find_true(check.status.conditions, type_)
+        for type_ in (condition_types.OVERLAPPING, condition_types.STALLED)
     )
     return CheckRow(
         name=check.metadata.name,

@@ -62,16 +62,10 @@ from nodemend.safety.holds import Hold
 class HeldMachinesKey:
     """Wakes held Machines."""
 
-    def __str__(self) -> str:
-        return "HeldMachinesKey()"
-
 
 @dataclass(frozen=True, slots=True)
 class HistoryKey:
     """The history of Machine remediations in the status of the RemediationPolicy."""
-
-    def __str__(self) -> str:
-        return "HistoryKey()"
 
 
 Key = MachineKey | MachineCheckKey | HeldMachinesKey | HistoryKey

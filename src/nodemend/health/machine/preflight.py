@@ -16,7 +16,6 @@ from nodemend.guard.state import PlacedTarget
 from nodemend.health.creation import (
     FIELD_MANAGER,
     CreationContext,
-    ExternalLeaseReader,
     check_before_deletion,
     create_remediation,
 )
@@ -33,7 +32,7 @@ from nodemend.health.machine.targets import (
 from nodemend.health.remediation_index import NotServed, RemedyKind
 from nodemend.kube.request import Precondition, Request, apply, delete, merge_patch
 from nodemend.kube.tasks import ConcurrentReads
-from nodemend.records.live_reads import LiveReader, node_facts, project, value_of
+from nodemend.records.live_reads import ExternalLeaseReader, LiveReader, node_facts, project, value_of
 from nodemend.records.machine import MachineCheckRecord, MachineRecord, MachineWire, as_machine
 from nodemend.records.remediation import RemediationRecord
 from nodemend.rules.machine import TemplateNamed

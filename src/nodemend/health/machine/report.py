@@ -18,7 +18,6 @@ from nodemend.api.remediation_policy import MachineRemediation
 from nodemend.guard import state
 from nodemend.guard.evaluator import Clocks, GuardEvaluator
 from nodemend.guard.state import (
-    CONDITION,
     CheckCounts,
     GuardTarget,
     TargetIndex,
@@ -181,7 +180,7 @@ def status_of(  # noqa: PLR0913 - the inputs of one status
             str(held.explain()) if held else "",
         ),
         condition_types.STALLED: _stalled(check, len(counts), reading, left),
-        state.CONDITION: _overlapping(len(counts), left),
+        condition_types.OVERLAPPING: _overlapping(len(counts), left),
     }
     status = {
         "expectedMachines": len(counts),
@@ -216,7 +215,11 @@ def _allowed(check: MachineCheckRecord, counts: CheckCounts, reading: LimitSeman
 def _overlapping(total: int, left: Mapping[str, int]) -> HealthCondition | None:
     """Return the condition while other checks own Machines that this check selects; None otherwise."""
     reported = state.spell_overlap(left, total, "Machine")
-    return HealthCondition(ConditionStatus.TRUE, state.OTHERS_FIRST, reported) if reported else None
+    return (
+        HealthCondition(ConditionStatus.TRUE, condition_reasons.OTHERS_COME_FIRST, reported)
+        if reported
+        else None
+    )
 
 
 def _stalled(
@@ -280,8 +283,10 @@ class MachineReporter:
             outcome = await self.writer.write(preflight.report_status(check, status))
             if outcome != Done():
                 return outcome
-            reported = next((one for one in status["conditions"] if one["type"] == CONDITION), None)
-            if reported is not None and check.condition(CONDITION) is None:
+            reported = next(
+                (one for one in status["conditions"] if one["type"] == condition_types.OVERLAPPING), None
+            )
+            if reported is not None and check.condition(condition_types.OVERLAPPING) is None:
                 self.recorder.overlapped(check.key, reference_to_object(check), reported["message"])
         note, again_in = self._reminders.update(str(key), counts, moment.now)
         if note:

@@ -73,8 +73,6 @@ class AskOwnerByCondition:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Delete the machine."""
-
     request: ClassVar[str] = "Delete"
 
 

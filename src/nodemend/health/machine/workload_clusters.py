@@ -424,7 +424,7 @@ class WorkloadCluster:
                 if failure is not None:
                     return failure
                 following = self._runtime.spawn(self._follow(line), f"nodes of {self.name}")
-                opened.push_async_callback(_end, following)
+                opened.push_async_callback(end_all, [following])
                 await self._first_list(line, following)
             return await self._until_lost(line, following)
 
@@ -491,11 +491,6 @@ class WorkloadCluster:
         return self._listed_since(moment) and self._runtime.monotonic() - moment >= BACKOFF.most
 
 
-async def _end(task: Task) -> None:
-    task.cancel()
-    await task.join()
-
-
 CHECK_INTERVAL: Final = 2.0
 _STATES: Final = {
     "seen": ClusterNodes,
@@ -559,12 +554,13 @@ class WorkloadClusters:
                 self._follow_needs()
                 now = self._runtime.monotonic()
                 if now >= next_check_at:
-                    self._check_all()
+                    for cluster in list(self.by_name.values()):
+                        self._check(cluster)
                     await self._join_ended()
                     next_check_at = now + CHECK_INTERVAL
                 await self._news.wait(within=next_check_at - now)
         finally:
-            await self._end_all()
+            await end_all([*self._tasks.values(), *self._leaving])
 
     def _follow_needs(self) -> None:
         doubted, self._doubted = self._doubted, set()
@@ -595,10 +591,6 @@ class WorkloadClusters:
                 await task.join()
         self._leaving = [task for task in self._leaving if not task.done]
 
-    async def _end_all(self) -> None:
-        tasks = [*self._tasks.values(), *self._leaving]
-        await end_all(tasks)
-
     def _nodes_changed(self, name: str, changes: Sequence[Change[NodeRecord]]) -> None:
         self._without_witness.discard(name)
         cluster = self.by_name.get(name)
@@ -606,10 +598,6 @@ class WorkloadClusters:
             # First check that these are its nodes, then handle their changes.
             self._check(cluster)
             self._listener.nodes_changed_in(name, changes)
-
-    def _check_all(self) -> None:
-        for cluster in list(self.by_name.values()):
-            self._check(cluster)
 
     def _check(self, cluster: WorkloadCluster) -> None:
         failure = cluster.check_nodes(self._runtime.monotonic())

@@ -57,32 +57,20 @@ from nodemend.safety.holds import Hold
 class TargetKey:
     node: str
 
-    def __str__(self) -> str:
-        return f"TargetKey(node={self.node!r})"
-
 
 @dataclass(frozen=True, slots=True)
 class CheckKey:
     check: str
-
-    def __str__(self) -> str:
-        return f"CheckKey(check={self.check!r})"
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyKey:
     """The status of the policy, for the whole cluster."""
 
-    def __str__(self) -> str:
-        return "PolicyKey()"
-
 
 @dataclass(frozen=True, slots=True)
 class HeldKey:
     """All held targets."""
-
-    def __str__(self) -> str:
-        return "HeldKey()"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from nodemend.health.node.targets import (
 )
 from nodemend.health.remediation_index import Listed, NotServed, RemedyKind
 from nodemend.kube.outcome import Ok
-from nodemend.kube.request import Precondition, Request, apply, delete
+from nodemend.kube.request import Request, apply, delete_as_read
 from nodemend.kube.tasks import ConcurrentReads
 from nodemend.records.live_reads import LiveReader, excluded_by, read_result
 from nodemend.records.remediation import RemediationRecord
@@ -175,9 +175,7 @@ def age_by(order: RemediationOrder, server_time: float | None) -> float | None:
 
 
 def end_order(order: RemediationOrder) -> Request:
-    metadata = order.metadata
-    only_if = Precondition(metadata.uid, metadata.resource_version)
-    return delete(REMEDIATION_ORDER, metadata.name, only_if=only_if)
+    return delete_as_read(REMEDIATION_ORDER, order.metadata)
 
 
 def report_policy(policy: RemediationPolicy, status: Mapping[str, Any]) -> Request:

@@ -22,7 +22,6 @@ from nodemend.api.remediation_policy import Mode, RemediationPolicy, Remediation
 from nodemend.guard import state
 from nodemend.guard.evaluator import Clocks, GuardEvaluator
 from nodemend.guard.state import (
-    CONDITION,
     CheckCounts,
     TargetIndex,
     TargetState,
@@ -228,11 +227,19 @@ def _overlap_condition(
     check: NodeHealthCheck, counts: CheckCounts, left: Mapping[str, int]
 ) -> tuple[_Fact, ...]:
     """Return the overlap condition of a check that leaves nodes to other checks (True) or did (False)."""
-    if not left and find(check.status.conditions, CONDITION) is None:
+    if not left and find(check.status.conditions, condition_types.OVERLAPPING) is None:
         return ()
     named = {f"nhc/{name}": number for name, number in left.items()}
     reported = state.spell_overlap(named, _watched(counts), "node")
-    return (_fact(CONDITION, bool(reported), state.OTHERS_FIRST, state.NO_OVERLAP, reported),)
+    return (
+        _fact(
+            condition_types.OVERLAPPING,
+            bool(reported),
+            condition_reasons.OTHERS_COME_FIRST,
+            condition_reasons.NO_OVERLAP,
+            reported,
+        ),
+    )
 
 
 def _recovery_condition(check: NodeHealthCheck, recoveries: tuple[RecoveryReport, ...]) -> tuple[_Fact, ...]:
@@ -317,11 +324,12 @@ class NodeReporter:
             self.recorder.counted(name, None)
             self._reminders.forget(name)
             return Done()
-        counts = self.evaluator.target_index.of_check(name)
+        target_index = self.evaluator.target_index
+        counts = target_index.of_check(name)
         self.recorder.counted(name, counts)
         anybody = anybody_under(check, moment.wall)
         guarded = self.evaluator.of_check(anybody, moment)
-        self.recorder.guarded(name, guarded, limit_usage_of_check(self.evaluator.target_index, anybody.check))
+        self.recorder.guarded(name, guarded, limit_usage_of_check(target_index, anybody.check))
         outcome = await self._write(check, guarded, moment)
         if outcome != Done():
             return outcome
@@ -367,13 +375,11 @@ class NodeReporter:
         policy = self.view.policies.get(well_known.POLICY_NAME)
         if policy is None:
             return Done()
-        health_counts, storm_state = (
-            self.evaluator.target_index.health_counts(),
-            self.evaluator.storm_state(moment),
-        )
+        target_index = self.evaluator.target_index
+        health_counts, storm_state = target_index.health_counts(), self.evaluator.storm_state(moment)
         known = self.evaluator.policy(moment)
         if isinstance(known, Present):
-            self.recorder.filled("", limit_usages_of_cluster(self.evaluator.target_index, known.value, ""))
+            self.recorder.filled("", limit_usages_of_cluster(target_index, known.value, ""))
         problem = known.value.problem if isinstance(known, Present) else None
         status = policy_status(policy, health_counts, storm_state, problem, moment.wall)
         # The machine history belongs to the machine controller's field manager.
@@ -388,5 +394,5 @@ class NodeReporter:
 
 def _begun_overlap(check: NodeHealthCheck, now: NodeHealthCheckStatus) -> str:
     """Return the overlap message if the condition was not True before; else empty."""
-    was, reported = (find_true(one.conditions, CONDITION) for one in (check.status, now))
+    was, reported = (find_true(one.conditions, condition_types.OVERLAPPING) for one in (check.status, now))
     return reported.message if reported is not None and was is None else ""

@@ -13,18 +13,17 @@ import msgspec
 from nodemend.api import well_known
 from nodemend.api.meta import print_time
 from nodemend.api.metal3_remediation import Capm3Remediation, Capm3Strategy, Metal3Remediation
-from nodemend.api.resources import CAPM3_REMEDIATION, LEASE, METAL3_REMEDIATION
-from nodemend.api.upstream_types import Lease, reference_to
+from nodemend.api.resources import CAPM3_REMEDIATION, METAL3_REMEDIATION
+from nodemend.api.upstream_types import reference_to
 from nodemend.kube.client import ApiClient, list_all
-from nodemend.kube.events import EventRecord
+from nodemend.kube.events import EventRecord, EventText
 from nodemend.kube.outcome import Acknowledged, Ok, ReadFailure, Reason, Refused
-from nodemend.kube.request import Request, Selection, create, object_of
-from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, UnchangedTimer, project
+from nodemend.kube.request import Request, Selection, create, delete_as_read
+from nodemend.records.live_reads import WRITE_WITHIN, ExternalLeaseReader, LiveReader
 from nodemend.records.machine import parse_go_duration
 from nodemend.remediation import writes
 from nodemend.remediation.capm3 import decide as capm3
 from nodemend.remediation.capm3.decide import Capm3Facts, Capm3Request, Step, decide, is_delegate_for
-from nodemend.remediation.reconciler import EventText
 from nodemend.rules.request import ExternalLease
 from nodemend.safety.facts import Absent, Present, ReadResult
 from nodemend.safety.holds import Hold
@@ -45,7 +44,7 @@ def request_for(theirs: Capm3Remediation, step: capm3.Step, now: str) -> Request
             wanted = capm3.with_status(theirs.status, step, now)
             return writes.write_status(CAPM3_REMEDIATION, theirs.metadata, theirs.status, wanted)
         case capm3.DeleteDelegate(delegate):
-            return writes.delete_as_read(METAL3_REMEDIATION, delegate.metadata)
+            return delete_as_read(METAL3_REMEDIATION, delegate.metadata)
         case NothingLeft() | Hold():
             return None
 
@@ -61,8 +60,8 @@ def create_delegate(theirs: Capm3Remediation, step: capm3.CreateDelegate) -> Req
         "annotations": {well_known.DELEGATE_OF: metadata.uid},
         "ownerReferences": [one for one in metadata.owner_references if one.kind == "Machine"],
     }
-    body = object_of(METAL3_REMEDIATION, {"metadata": named, "spec": msgspec.to_builtins(step.spec)})
-    return create(METAL3_REMEDIATION, body, metadata.namespace, manager=writes.FIELD_MANAGER)
+    content = {"metadata": named, "spec": msgspec.to_builtins(step.spec)}
+    return create(METAL3_REMEDIATION, content, metadata.namespace, manager=writes.FIELD_MANAGER)
 
 
 _ITS_LEASES = Selection(fields=f"metadata.name={well_known.CAPM3_LEASE}")
@@ -147,8 +146,7 @@ class Capm3Service:
         self._reader = reader
         self._client = client
         self._recorder = recorder
-        self._unchanged = UnchangedTimer()
-        """Measures how long each of CAPM3's Leases has been unchanged."""
+        self._leases = ExternalLeaseReader(reader)
 
     async def run(self) -> None:
         """Run until cancelled. A failed read or write is retried in the next pass."""
@@ -167,14 +165,15 @@ class Capm3Service:
         if not isinstance(theirs, Ok):
             return False
         wrote = False
-        leases = await self._leases() if theirs.value else Absent()
+        # CAPM3's leader Leases in all namespaces: its namespace is not known.
+        leases = await self._leases.list_all(_ITS_LEASES) if theirs.value else Absent()
         for one in theirs.value:
             wrote |= await self._tend(one, leases)
         uids = {one.metadata.uid for one in theirs.value}
         for delegate in ours.value if isinstance(ours, Present) else ():
             stands_for, ending = is_delegate_for(delegate), delegate.metadata.deleting
             if stands_for and stands_for not in uids and not ending:
-                request = writes.delete_as_read(METAL3_REMEDIATION, delegate.metadata)
+                request = delete_as_read(METAL3_REMEDIATION, delegate.metadata)
                 wrote |= await self._write(request)
         return wrote
 
@@ -188,28 +187,6 @@ class Capm3Service:
             return False
         self._recorder.took(theirs, step)
         return True
-
-    async def _leases(self) -> ReadResult[tuple[ExternalLease, ...]]:
-        """List CAPM3's leader Leases in all namespaces: its namespace is not known."""
-        monotonic = self._reader.runtime.monotonic
-        asked_at = monotonic()
-        listed = await self._reader.list_all(LEASE, Lease, _ITS_LEASES)
-        answered_at = monotonic()
-        return project(
-            listed, lambda found: tuple(self._as_facts(one, asked_at, answered_at) for one in found)
-        )
-
-    def _as_facts(self, lease: Lease, asked_at: float, answered_at: float) -> ExternalLease:
-        name = f"{lease.metadata.namespace}/{lease.metadata.name}"
-        shown = lease.metadata.uid, lease.spec
-        return ExternalLease(
-            name=name,
-            holder=lease.spec.holder_identity or "",
-            lasts=lease.spec.lease_duration_seconds,
-            unchanged_for=self._unchanged.unchanged_for(
-                name, shown, asked_at=asked_at, answered_at=answered_at
-            ),
-        )
 
     async def _gather(
         self, theirs: Capm3Remediation, leases: ReadResult[tuple[ExternalLease, ...]]

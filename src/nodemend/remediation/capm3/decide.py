@@ -137,8 +137,6 @@ class Capm3Facts:
 
 @dataclass(frozen=True, slots=True)
 class CreateDelegate:
-    """Create the delegate."""
-
     step: ClassVar[str] = "CreateDelegate"
     spec: Metal3RemediationSpec
 

@@ -9,6 +9,7 @@ from nodemend.api.manual_remediation import ManualRemediation, ManualRemediation
 from nodemend.api.meta import parse_time
 from nodemend.api.resources import MANUAL_REMEDIATION, NODE
 from nodemend.api.upstream_types import Node
+from nodemend.kube.events import EventText
 from nodemend.kube.request import Request
 from nodemend.records.live_reads import UnchangedTimer, node_facts, project, value_of
 from nodemend.remediation import writes
@@ -16,7 +17,6 @@ from nodemend.remediation.manual.decide import ManualFacts, ReportSilence, Step,
 from nodemend.remediation.node_state import NOT_ASKED, remediation_grounds_of, revocation
 from nodemend.remediation.reconciler import (
     Driver,
-    EventText,
     RemediationRecorder,
     RemediationSubject,
     StepRecorder,

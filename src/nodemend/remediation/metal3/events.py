@@ -7,12 +7,12 @@ from nodemend.api import well_known
 from nodemend.api.metal3_remediation import Metal3Remediation, Metal3RemediationPhase
 from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION
 from nodemend.api.upstream_types import BareMetalHost, reference_to
-from nodemend.kube.events import EventRecord
+from nodemend.kube.events import EventRecord, EventText
 from nodemend.kube.ports import Runtime
 from nodemend.remediation.metal3 import model as power
 from nodemend.remediation.metal3.holds import HOST_HOLDS
 from nodemend.remediation.metal3.status import OVER, spell_failure
-from nodemend.remediation.reconciler import EventText, RemediationRecorder, spell_taint, tell_release
+from nodemend.remediation.reconciler import RemediationRecorder, spell_taint, tell_release
 from nodemend.remediation.status import WaitingForNewBoot, is_contradiction
 from nodemend.safety import lifecycle as steps
 from nodemend.safety.holds import CannotRead, HoldReason, KubeletActive

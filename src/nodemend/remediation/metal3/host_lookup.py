@@ -19,12 +19,12 @@ from nodemend.api.metal3_remediation import (
 from nodemend.api.resources import BARE_METAL_HOST, EVENT, Resource
 from nodemend.api.upstream_types import BareMetalHost, Machine, Metal3Machine, Node
 from nodemend.kube.events import EventWire
-from nodemend.kube.request import Request, Selection
+from nodemend.kube.request import Request, Selection, delete_as_read, patch_as_read
 from nodemend.records.live_reads import LiveReader, project, value_of
 from nodemend.records.machine import CLUSTER_API, OPENSHIFT, OWNER, MachineApiFlavor, flavor_of, replaced
 from nodemend.remediation.metal3.model import OwnerMachineFacts
 from nodemend.remediation.node_state import NOT_ASKED, machine_identity_facts, machine_owner, machines
-from nodemend.remediation.writes import delete_as_read, patch_as_read
+from nodemend.remediation.writes import FIELD_MANAGER
 from nodemend.rules.machine import HealthCondition
 from nodemend.safety.facts import Absent, PolicyFacts, Present, ReadResult, Unreadable
 from nodemend.safety.host_power import HostFacts
@@ -280,7 +280,8 @@ def ask_owner(behind: MachineRef, now: str) -> Request:
     if not flavor.owners_read_conditions:
         return delete_as_read(behind.resource, machine.metadata)
     conditions = replaced(machine.status.conditions, {OWNER: ASKED}, flavor, now)
-    return patch_as_read(behind.resource, machine.metadata, {"status": {"conditions": conditions}}, "status")
+    change = {"status": {"conditions": conditions}}
+    return patch_as_read(behind.resource, machine.metadata, change, "status", manager=FIELD_MANAGER)
 
 
 POWER_OFF: Final = "PowerOff"

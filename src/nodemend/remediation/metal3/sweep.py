@@ -15,9 +15,10 @@ from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION, NODE, PO
 from nodemend.api.upstream_types import BareMetalHost, NodeSpec
 from nodemend.kube.client import ApiClient, list_all, take_all
 from nodemend.kube.outcome import Acknowledged, Ok
+from nodemend.kube.request import patch_as_read
 from nodemend.records.live_reads import WRITE_WITHIN, LiveReader
 from nodemend.remediation.metal3.host_lookup import power_off_request
-from nodemend.remediation.writes import patch_as_read
+from nodemend.remediation.writes import FIELD_MANAGER
 from nodemend.safety.identity import HostByName, HostByUid, read_provider_id
 from nodemend.safety.lifecycle import OUR_TAINT
 from nodemend.telemetry.metrics import HeldFor, HostName
@@ -141,7 +142,7 @@ class OrphanedPowerOffGC:
         if why_kept:
             return False
         change = {"metadata": {"annotations": {power_off_request(uid): None for uid in left}}}
-        request = patch_as_read(BARE_METAL_HOST, host.metadata, change)
+        request = patch_as_read(BARE_METAL_HOST, host.metadata, change, manager=FIELD_MANAGER)
         deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
         written = await self._client.write(request, Acknowledged, deadline=deadline)
         return isinstance(written, Ok)

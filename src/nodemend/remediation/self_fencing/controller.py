@@ -12,6 +12,7 @@ from nodemend.api.resources import LEASE, SELF_REMEDIATION
 from nodemend.api.self_remediation import SelfRemediation, SelfRemediationPhase
 from nodemend.api.upstream_types import Lease, Node
 from nodemend.api.well_known import AGENT_NAMESPACE
+from nodemend.kube.events import EventText
 from nodemend.kube.outcome import LeaseFound
 from nodemend.kube.request import Precondition, Request
 from nodemend.kube.tasks import ConcurrentReads
@@ -31,7 +32,6 @@ from nodemend.remediation.reconciler import (
     RECHECK_INTERVAL,
     RECHECK_SOON,
     Driver,
-    EventText,
     RemediationRecorder,
     StepRecorder,
     tell_release,
