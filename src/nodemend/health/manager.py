@@ -1,8 +1,7 @@
 """The checker: watches nodes and health checks, evaluates them and requests remediations."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from nodemend.api import well_known
 from nodemend.api.meta import print_time
@@ -31,16 +30,12 @@ from nodemend.kube.controller import Controller, LoopObserver
 from nodemend.kube.informer import run_reflector
 from nodemend.kube.leader_runner import ElectionObserver, ElectionSettings, Leadership, LeaderTransport, lead
 from nodemend.kube.ports import Runtime, Transport
-from nodemend.kube.reflector import Reflector, ReflectorTimings
-from nodemend.kube.request import EVERYTHING, Selection
-from nodemend.kube.store import Change, DecodedObject, Projection, whole
+from nodemend.kube.reflector import Reflector
+from nodemend.kube.store import Change, whole
 from nodemend.kube.tasks import FairSemaphore, run_together
 from nodemend.records.live_reads import LiveReader
 from nodemend.records.node import ETCD_PODS, EtcdPodRecord, NodeRecord, etcd_pod_records, node_records
 from nodemend.records.remediation import RemediationRecord
-
-W = TypeVar("W", bound=DecodedObject)
-R = TypeVar("R")
 
 _SYNC_POLL_INTERVAL = 0.02
 
@@ -63,7 +58,6 @@ class Checker:
         transport: Transport,
         election: ElectionSettings,
         observers: CheckerObservers,
-        timings: ReflectorTimings = ReflectorTimings(),  # noqa: B008 - frozen
         *,
         machines: MachineCheckingSettings | None = None,
         medik8s_leases: str = "",
@@ -81,7 +75,6 @@ class Checker:
         self._transport = transport
         self._election = election
         self._observers = observers
-        self._timings = timings
         self._medik8s_leases = medik8s_leases
         self._admission = admission
         self._seen = ObservationCache()
@@ -89,14 +82,14 @@ class Checker:
         self._beside: Controller[Key] | None = None
         self._open: RemediationListCache | None = None
         self._as_records = node_records(annotations=(well_known.EXCLUDE,))
-        self._nodes = self._reflect(self._as_records)
-        self._checks = self._reflect(whole(NODE_HEALTH_CHECK, NodeHealthCheck))
-        self._remedies = RemediationInformers(runtime, transport, timings, self._remediations_changed)
+        self._nodes = Reflector(self._as_records, chance=runtime.random)
+        self._checks = Reflector(whole(NODE_HEALTH_CHECK, NodeHealthCheck), chance=runtime.random)
+        self._remedies = RemediationInformers(runtime, transport, self._remediations_changed)
         self._remedies.remedies.first_seen = self._seen.remediations
-        self._policies = self._reflect(whole(REMEDIATION_POLICY, RemediationPolicy))
-        self._etcd_pods = self._reflect(etcd_pod_records(), ETCD_PODS)
+        self._policies = Reflector(whole(REMEDIATION_POLICY, RemediationPolicy), chance=runtime.random)
+        self._etcd_pods = Reflector(etcd_pod_records(), chance=runtime.random, of=ETCD_PODS)
         self.machines = self._check_machines(machines) if machines is not None else None
-        self._orders = self._reflect(whole(REMEDIATION_ORDER, RemediationOrder))
+        self._orders = Reflector(whole(REMEDIATION_ORDER, RemediationOrder), chance=runtime.random)
         self.view = NodeView(
             self._nodes.cache,
             self._checks.cache,
@@ -111,7 +104,6 @@ class Checker:
         return MachineChecking(
             self._runtime,
             self._transport,
-            self._timings,
             duty,
             nodes=self._nodes.cache,
             projection=self._as_records,
@@ -133,20 +125,19 @@ class Checker:
 
     async def run(self) -> None:
         """Run until cancelled; raise if one of the tasks fails."""
+        transport, runtime = self._transport, self._runtime
         of_machines = {"machines": self.machines.watch()} if self.machines is not None else {}
         await run_together(
-            self._runtime,
+            runtime,
             {
                 **of_machines,
-                "nodes": self._keep(self._nodes, self._nodes_changed),
-                "checks": self._keep(self._checks, self._checks_changed),
+                "nodes": run_reflector(self._nodes, transport, runtime, self._nodes_changed),
+                "checks": run_reflector(self._checks, transport, runtime, self._checks_changed),
                 "remedies": self._remedies.run(),
-                "policies": self._keep(self._policies, self._policies_changed),
-                "etcd pods": self._keep(self._etcd_pods, self._etcd_pods_changed),
-                "orders": self._keep(self._orders, self._orders_changed),
-                "election": lead(
-                    self._runtime, self._transport, self._election, self._work, self._observers.election
-                ),
+                "policies": run_reflector(self._policies, transport, runtime, self._policies_changed),
+                "etcd pods": run_reflector(self._etcd_pods, transport, runtime, self._etcd_pods_changed),
+                "orders": run_reflector(self._orders, transport, runtime, self._orders_changed),
+                "election": lead(runtime, transport, self._election, self._work, self._observers.election),
             },
         )
 
@@ -192,12 +183,6 @@ class Checker:
             await run_together(self._runtime, {"deeds": actions.run(), "beside": beside.run()})
         finally:
             self._actions = self._beside = None
-
-    def _reflect(self, projection: Projection[W, R], of: Selection = EVERYTHING) -> Reflector[W, R]:
-        return Reflector(projection, chance=self._runtime.random, of=of, timings=self._timings)
-
-    async def _keep(self, reflector: Reflector[W, R], changed: Callable[[Sequence[Change[R]]], None]) -> None:
-        await run_reflector(reflector, self._transport, self._runtime, changed)
 
     def _everything(self) -> Iterator[Key]:
         yield from self._every_report()

@@ -18,7 +18,6 @@ from nodemend.kube.client import ApiClient, find_resource, list_all
 from nodemend.kube.informer import WatchSet
 from nodemend.kube.outcome import Acknowledged, Ok, Reason, Refused
 from nodemend.kube.ports import Runtime, Transport
-from nodemend.kube.reflector import ReflectorTimings
 from nodemend.kube.request import EVERYTHING, get, list_page
 from nodemend.kube.store import Change, Store
 from nodemend.kube.tasks import ConcurrentReads
@@ -268,7 +267,6 @@ class RemediationInformers:
         self,
         runtime: Runtime,
         transport: Transport,
-        timings: ReflectorTimings,
         changed: Callable[[Sequence[Change[RemediationRecord]]], None],
     ) -> None:
         self.remedies = RemediationIndex()
@@ -280,7 +278,7 @@ class RemediationInformers:
         self._found_at: dict[TemplateReference, float] = {}
         """Time of the last successful read of each template."""
         self._news = runtime.signal()
-        self._watches = WatchSet(runtime, transport, timings, self._news)
+        self._watches = WatchSet(runtime, transport, self._news)
 
     def want(self, asker: str, wanted: frozenset[TemplateKind]) -> None:
         """Replace the kinds that `asker` needs."""

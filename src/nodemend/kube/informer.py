@@ -16,7 +16,6 @@ from nodemend.kube.reflector import (
     Reflector,
     ReflectorCommand,
     ReflectorEvent,
-    ReflectorTimings,
     SendPage,
     Sleep,
     SleepEnded,
@@ -119,12 +118,9 @@ class _Hands:
 class WatchSet:
     """Owns one task per resource. `ended` is set when one ends; unless it was cancelled, it failed."""
 
-    def __init__(
-        self, runtime: Runtime, transport: Transport, timings: ReflectorTimings, ended: Signal
-    ) -> None:
+    def __init__(self, runtime: Runtime, transport: Transport, ended: Signal) -> None:
         self._runtime = runtime
         self._transport = transport
-        self._timings = timings
         self._ended = ended
         self._tasks: dict[Resource, Task] = {}
 
@@ -134,7 +130,7 @@ class WatchSet:
 
     def begin(self, projection: Projection[W, R], changed: Callable[[Sequence[Change[R]]], None]) -> Store[R]:
         """Start a watch. Returns the cache that it keeps in sync."""
-        reflector = Reflector(projection, chance=self._runtime.random, timings=self._timings)
+        reflector = Reflector(projection, chance=self._runtime.random)
         work = run_reflector(reflector, self._transport, self._runtime, changed)
         self._tasks[projection.resource] = self._runtime.spawn(
             signal_end(work, self._ended), str(projection.resource)

@@ -16,7 +16,7 @@ from nodemend.kube.flowcontrol import Rate
 from nodemend.kube.informer import run_reflector
 from nodemend.kube.leader_runner import ElectionObserver, ElectionSettings, Leadership, LeaderTransport, lead
 from nodemend.kube.ports import Runtime, Transport
-from nodemend.kube.reflector import Reflector, ReflectorTimings
+from nodemend.kube.reflector import Reflector
 from nodemend.kube.store import Change, Projection, whole
 from nodemend.kube.tasks import run_together
 from nodemend.records.live_reads import LiveReader
@@ -81,13 +81,12 @@ NO_POWERS: Final = EnabledKinds()
 class Remediator:
     """Every replica watches; only the leader acts."""
 
-    def __init__(  # noqa: PLR0913 - runtime, observers, enabled features and admission policies
+    def __init__(
         self,
         runtime: Runtime,
         transport: Transport,
         election: ElectionSettings,
         observers: RemediatorObservers,
-        timings: ReflectorTimings = ReflectorTimings(),  # noqa: B008 - frozen
         *,
         powers: EnabledKinds = NO_POWERS,
         admission: Admission | None = None,
@@ -102,14 +101,14 @@ class Remediator:
         self._loop: Controller[RemediationKey] | None = None
         self._power_cycles_stirred = False
         """True if one changed since the last `_any_power_cycle`, so that the sweep misses no short one."""
-        self.view = ClusterView(runtime, transport, timings)
+        self.view = ClusterView(runtime, transport)
         projections: list[Projection[Any, Any]] = [whole(MANUAL_REMEDIATION, ManualRemediation)]
         if powers.power_cycle:
             projections.append(whole(METAL3_REMEDIATION, Metal3Remediation))
         if powers.self_fencing:
             projections.append(whole(SELF_REMEDIATION, SelfRemediation))
         self.kinds: dict[str, Reflector[Any, Any]] = {
-            one.resource.kind: Reflector(one, chance=runtime.random, timings=timings) for one in projections
+            one.resource.kind: Reflector(one, chance=runtime.random) for one in projections
         }
 
     def _changed(self, kind: str, changes: Sequence[Change[Any]]) -> None:

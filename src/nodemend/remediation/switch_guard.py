@@ -10,7 +10,7 @@ only hold a remediation, never allow one: the Node itself, its Machine and its h
 
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
@@ -40,8 +40,8 @@ from nodemend.guard.state import (
 )
 from nodemend.kube.informer import run_reflector
 from nodemend.kube.ports import Runtime, Transport
-from nodemend.kube.reflector import Reflector, ReflectorTimings
-from nodemend.kube.store import Change, DecodedObject, Projection, Store, whole
+from nodemend.kube.reflector import Reflector
+from nodemend.kube.store import Change, Store, whole
 from nodemend.kube.tasks import FairSemaphore
 from nodemend.records.live_reads import excluded_by, node_facts, project
 from nodemend.records.node import NodeRecord, NodeWire, node_records
@@ -394,23 +394,19 @@ def _hashes(node: NodeRecord | None) -> frozenset[int]:
     return frozenset(map(hash, _claims_of(node))) if node is not None else frozenset()
 
 
-W = TypeVar("W", bound=DecodedObject)
-R = TypeVar("R")
-
 _NODES: Final = "nodes"
 
 
 class ClusterView:
     """The guard's inputs, and since when each node has been observed not Ready."""
 
-    def __init__(self, runtime: Runtime, transport: Transport, timings: ReflectorTimings) -> None:
+    def __init__(self, runtime: Runtime, transport: Transport) -> None:
         self._runtime = runtime
         self._transport = transport
-        self._timings = timings
-        self._nodes = self._reflect(node_records(identity=True))
+        self._nodes = Reflector(node_records(identity=True), chance=runtime.random)
         self.claims = NodeClaims(self._nodes, runtime)
-        self._checks = self._reflect(whole(NODE_HEALTH_CHECK, NodeHealthCheck))
-        self._policies = self._reflect(whole(REMEDIATION_POLICY, RemediationPolicy))
+        self._checks = Reflector(whole(NODE_HEALTH_CHECK, NodeHealthCheck), chance=runtime.random)
+        self._policies = Reflector(whole(REMEDIATION_POLICY, RemediationPolicy), chance=runtime.random)
         self._not_ready_since: dict[str, float] = {}
         """By Node UID, monotonic seconds. Ready nodes are not in it."""
         self.on_node: Callable[[Change[NodeRecord]], None] | None = None
@@ -442,10 +438,11 @@ class ClusterView:
         return all(cache.synced_at is not None for cache in self.caches.values())
 
     def follow(self) -> dict[str, Coroutine[Any, Any, None]]:
+        transport, runtime = self._transport, self._runtime
         return {
-            "view of Nodes": self._keep(self._nodes, self._nodes_changed),
-            "view of checks": self._keep(self._checks, lambda _: None),
-            "view of the policy": self._keep(self._policies, lambda _: None),
+            "view of Nodes": run_reflector(self._nodes, transport, runtime, self._nodes_changed),
+            "view of checks": run_reflector(self._checks, transport, runtime, lambda _: None),
+            "view of the policy": run_reflector(self._policies, transport, runtime, lambda _: None),
         }
 
     def not_ready_for(self, uid: str) -> float:
@@ -482,9 +479,3 @@ class ClusterView:
                 self.on_node(change)
             if change.new is None and change.old is not None:
                 self._not_ready_since.pop(change.old.uid, None)
-
-    def _reflect(self, projection: Projection[W, R]) -> Reflector[W, R]:
-        return Reflector(projection, chance=self._runtime.random, timings=self._timings)
-
-    async def _keep(self, reflector: Reflector[W, R], changed: Callable[[Sequence[Change[R]]], None]) -> None:
-        await run_reflector(reflector, self._transport, self._runtime, changed)

@@ -7,7 +7,6 @@ import pytest
 from nodemend.api.resources import LEASE, MANUAL_REMEDIATION
 from nodemend.health.remediation_index import NotServed, RemediationInformers, RemedyKind, TemplateKind
 from nodemend.kube.outcome import ApiResponse
-from nodemend.kube.reflector import ReflectorTimings
 from nodemend.kube.request import Request
 from nodemend.kube.store import Change
 from nodemend.records.remediation import RemediationRecord
@@ -62,9 +61,7 @@ class Story:
         link = Link(self.process, Door(self.server, self.forbidden), GOOD_LINK)
         self.changes: list[str] = []
         self.reported = 0
-        self.watch = RemediationInformers(
-            self.process, SimulatedTransport(link), ReflectorTimings(), self._note
-        )
+        self.watch = RemediationInformers(self.process, SimulatedTransport(link), self._note)
         self.task = self.process.spawn(self.watch.run(), "remedies")
 
     def _note(self, changes: Sequence[Change[RemediationRecord]]) -> None:

@@ -5,7 +5,7 @@ import pytest
 from nodemend.api.crds import CUSTOM_RESOURCES, definition_of
 from nodemend.api.resources import NODE
 from nodemend.guard.evaluator import VIEW_GOOD_FOR
-from nodemend.kube.reflector import Reflector, ReflectorTimings
+from nodemend.kube.reflector import Reflector
 from nodemend.kube.request import Method
 from nodemend.records.node import node_records
 from nodemend.remediation.switch_guard import ClusterView, NodeClaims
@@ -35,7 +35,7 @@ class Place:
         self.api = Direct(self.account)
         self.process = SimulatedProcess(self.scheduler, "remediator", HostClock())
         transport = SimulatedTransport(Link(self.process, self.account, GOOD_LINK))
-        self.view = ClusterView(self.process, transport, ReflectorTimings())
+        self.view = ClusterView(self.process, transport)
 
     def follow(self) -> None:
         for name, following in self.view.follow().items():

@@ -29,7 +29,6 @@ from nodemend.kube.client import ApiClient
 from nodemend.kube.controller import Controller, LoopObserver
 from nodemend.kube.informer import WatchSet
 from nodemend.kube.ports import Connector, Runtime, Transport
-from nodemend.kube.reflector import ReflectorTimings
 from nodemend.kube.store import Change, Projection, Store
 from nodemend.kube.tasks import FairSemaphore, run_together
 from nodemend.records.live_reads import READ_WITHIN, LiveReader
@@ -62,7 +61,6 @@ class MachineWatch:
         self,
         runtime: Runtime,
         transport: Transport,
-        timings: ReflectorTimings,
         machine_index: MachineIndex,
         listener: "MachineChecking",
     ) -> None:
@@ -71,7 +69,7 @@ class MachineWatch:
         self._machine_index = machine_index
         self._listener = listener
         self._news = runtime.signal()
-        self._watches = WatchSet(runtime, transport, timings, self._news)
+        self._watches = WatchSet(runtime, transport, self._news)
         self._served: ServedKinds | None = None
 
     @property
@@ -181,7 +179,6 @@ class MachineChecking:
         self,
         runtime: Runtime,
         transport: Transport,
-        timings: ReflectorTimings,
         duty: MachineCheckingSettings,
         *,
         nodes: Store[NodeRecord],
@@ -198,7 +195,7 @@ class MachineChecking:
         self._seen = MachineObservations()
         self._loop: Controller[Key] | None = None
         self._machine_index = MachineIndex(annotation=duty.annotation_template)
-        self._watch = MachineWatch(runtime, transport, timings, self._machine_index, self)
+        self._watch = MachineWatch(runtime, transport, self._machine_index, self)
         self.workload = (
             WorkloadClusters(
                 Access(
@@ -207,7 +204,6 @@ class MachineChecking:
                     connector=duty.connector,
                     opening=FairSemaphore(runtime, OPENED_AT_ONCE),
                     projection=foreign_nodes(projection),
-                    timings=timings,
                 ),
                 self._machine_index,
                 lambda cluster: needs_nodes(self.view, cluster),

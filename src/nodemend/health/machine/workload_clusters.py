@@ -37,7 +37,7 @@ from nodemend.kube.outcome import (
     Unsent,
 )
 from nodemend.kube.ports import CannotConnect, Connector, OwnedTransport, Runtime, Stream, Task, Transport
-from nodemend.kube.reflector import Reflector, ReflectorTimings
+from nodemend.kube.reflector import Reflector
 from nodemend.kube.request import EVERYTHING, Request, get, list_page
 from nodemend.kube.store import Change, Projection, Store
 from nodemend.kube.tasks import FairSemaphore, end_all
@@ -339,7 +339,6 @@ class Access:
     opening: FairSemaphore
     projection: Projection[NodeWire, NodeRecord]
     """One for all clusters, so that equal parts of their nodes are stored once."""
-    timings: ReflectorTimings
 
 
 class WorkloadCluster:
@@ -359,7 +358,7 @@ class WorkloadCluster:
         self._access = access
         self._runtime = access.runtime
         self._changed = changed
-        self._reflector = Reflector(access.projection, chance=access.runtime.random, timings=access.timings)
+        self._reflector = Reflector(access.projection, chance=access.runtime.random)
         self.nodes = ClusterNodes(self.cache, ObservationCache())
         self._recheck = access.runtime.signal()
         self._line: ClusterConnection | None = None

@@ -10,7 +10,6 @@ from nodemend.api.upstream_types import Lease, LeaseSpec, Node, NodeSpec, NodeTa
 from nodemend.kube.client import ApiClient
 from nodemend.kube.outcome import Reply
 from nodemend.kube.ports import Stream
-from nodemend.kube.reflector import ReflectorTimings
 from nodemend.kube.request import Method, Request
 from nodemend.records.live_reads import LiveReader
 from nodemend.remediation.manual.controller import ManualDriver, ManualInputs
@@ -46,7 +45,7 @@ class NoTransport:
 def driver() -> ManualDriver:
     process = SimulatedProcess(Scheduler(1), "remediator", HostClock())
     reader = LiveReader(ApiClient(NoTransport(), process), process)
-    view = ClusterView(process, NoTransport(), ReflectorTimings())
+    view = ClusterView(process, NoTransport())
     switch = RemediatorGuard(view, process, ConcurrencyTracker(reader), last_start=0.0)
     return ManualDriver(reader, NodeReader(reader), switch, "nodemend-system", LeaderTerm(7, 0, 0.0))
 

@@ -13,7 +13,6 @@ from nodemend.api.self_remediation import SelfRemediation
 from nodemend.kube.client import ApiClient
 from nodemend.kube.outcome import ApiResponse, Reply
 from nodemend.kube.ports import Stream
-from nodemend.kube.reflector import ReflectorTimings
 from nodemend.kube.request import Request
 from nodemend.records.live_reads import LiveReader
 from nodemend.remediation.node_state import ConcurrencyTracker, NodeReader
@@ -42,7 +41,7 @@ class Place:
         self.process = SimulatedProcess(self.world.world.scheduler, "gatherer", HostClock())
         self.asked: list[str] = []
         reader = LiveReader(ApiClient(self, self.process), self.process)
-        in_progress, view = ConcurrencyTracker(reader), ClusterView(self.process, self, ReflectorTimings())
+        in_progress, view = ConcurrencyTracker(reader), ClusterView(self.process, self)
         switch = RemediatorGuard(view, self.process, in_progress, last_start=0.0)
         self.driver = SelfFencingDriver(
             reader, NodeReader(reader), switch, well_known.SYSTEM_NAMESPACE, LeaderTerm(1, 0, 0.0)

@@ -13,7 +13,6 @@ from nodemend.api.upstream_types import Node
 from nodemend.guard.evaluator import VIEW_GOOD_FOR
 from nodemend.kube.client import ApiClient
 from nodemend.kube.outcome import ApiResponse, Ok
-from nodemend.kube.reflector import ReflectorTimings
 from nodemend.kube.request import Method, Request
 from nodemend.records.live_reads import LiveReader
 from nodemend.remediation.self_fencing.peer_assignment import (
@@ -50,7 +49,7 @@ class Place:
         self.process = SimulatedProcess(self.scheduler, "remediator", HostClock())
         transport = SimulatedTransport(Link(self.process, self.account, GOOD_LINK))
         self.client = ApiClient(transport, self.process)
-        self.view = ClusterView(self.process, transport, ReflectorTimings())
+        self.view = ClusterView(self.process, transport)
         for name, following in self.view.follow().items():
             self.process.spawn(following, name)
         self.reports_from: int | None = 0
