@@ -13,12 +13,7 @@ from nodemend.api.resources import REMEDIATION_POLICY
 from nodemend.api.upstream_types import Node, reference_to
 from nodemend.guard.evaluator import Clocks, GuardEvaluator
 from nodemend.guard.state import PlacedTarget
-from nodemend.health.creation import (
-    FIELD_MANAGER,
-    CreationContext,
-    check_before_deletion,
-    create_remediation,
-)
+from nodemend.health.creation import FIELD_MANAGER, CreationContext, check_before_deletion, create_remediation
 from nodemend.health.machine import targets
 from nodemend.health.machine.annotation import check_ended, check_needed, check_no_other
 from nodemend.health.machine.external_annotation import asking_of

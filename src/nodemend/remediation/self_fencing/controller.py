@@ -18,14 +18,7 @@ from nodemend.kube.request import Precondition, Request
 from nodemend.kube.tasks import ConcurrentReads
 from nodemend.protocol.timing import TwoClocks, TwoClockTime
 from nodemend.records.agent_lease import AgentLease, UnreadableReport, read_lease, write_marker
-from nodemend.records.live_reads import (
-    BoundedMap,
-    LiveReader,
-    UnchangedTimer,
-    node_facts,
-    project,
-    value_of,
-)
+from nodemend.records.live_reads import BoundedMap, LiveReader, UnchangedTimer, node_facts, project, value_of
 from nodemend.remediation import writes
 from nodemend.remediation.node_state import NOT_ASKED, named_node, remediation_grounds_of, revocation
 from nodemend.remediation.reconciler import (
