@@ -184,6 +184,8 @@ class NothingLeft:
 
 _CONTRADICTED: Final = ".contradicted"
 """Suffix of the revocation on the Node if a release is aborted because its evidence was wrong."""
+_DISPROVED: Final = ".disproved"
+"""The same if no release had begun. The node's state that disproved the evidence may not last."""
 OUR_TAINT: Final = Taint(well_known.OUT_OF_SERVICE, well_known.NO_EXECUTE, well_known.OUR_TAINT_VALUE)
 
 
@@ -360,14 +362,19 @@ def await_eviction(
 
 
 def revoke(
-    facts: LifeFacts, node: NodeFacts, why: HoldReason | None, *, contradicted: bool = False
+    facts: LifeFacts,
+    node: NodeFacts,
+    why: HoldReason | None,
+    *,
+    contradicted: bool = False,
+    disproved: bool = False,
 ) -> RevokeRelease | ForgetEvidence:
     """Revoke the evidence on the Node, then forget it.
 
-    `contradicted` is kept from the first revocation on, until the status reports it.
+    `contradicted` and `disproved` are kept from the first revocation on, until the status reports them.
     """
     wrong = contradicted or was_contradicted(facts)
-    mark = _mark(facts, contradicted=wrong)
+    mark = _mark(facts, contradicted=wrong, disproved=disproved or was_disproved(facts))
     return ForgetEvidence(why, wrong) if facts.revocation == mark else RevokeRelease(node, mark)
 
 
@@ -398,17 +405,23 @@ def revocation_for(facts: LifeFacts) -> str:
 
     It does not revoke evidence recorded later.
     """
-    return _mark(facts, contradicted=was_contradicted(facts))
+    return _mark(facts, contradicted=was_contradicted(facts), disproved=was_disproved(facts))
 
 
-def _mark(facts: LifeFacts, *, contradicted: bool) -> str:
+def _mark(facts: LifeFacts, *, contradicted: bool, disproved: bool = False) -> str:
     metadata = facts.remediation.metadata
-    return f"{metadata.uid}.{metadata.resource_version}{_CONTRADICTED if contradicted else ''}"
+    why = _CONTRADICTED if contradicted else _DISPROVED if disproved else ""
+    return f"{metadata.uid}.{metadata.resource_version}{why}"
 
 
 def was_contradicted(facts: LifeFacts) -> bool:
     """True if a release was aborted because the boot that had been certified as ended was alive."""
     return has_revocation(facts) and facts.revocation.endswith(_CONTRADICTED)
+
+
+def was_disproved(facts: LifeFacts) -> bool:
+    """True if the evidence was revoked because the boot that it certifies as ended was alive."""
+    return has_revocation(facts) and facts.revocation.endswith(_DISPROVED)
 
 
 def has_revocation(facts: LifeFacts) -> bool:

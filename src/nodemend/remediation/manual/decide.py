@@ -37,6 +37,7 @@ from nodemend.safety.guard import in_flight_guard
 from nodemend.safety.holds import (
     MAY_RUN_TWICE,
     CannotRead,
+    ConfirmationDisproved,
     Contradicts,
     Explanation,
     Hold,
@@ -69,6 +70,7 @@ from nodemend.safety.lifecycle import (
     revoke,
     take_lock,
     was_contradicted,
+    was_disproved,
 )
 from nodemend.safety.release import ReleaseTicket, open_gate
 from nodemend.safety.switch_guard import may_release
@@ -187,6 +189,8 @@ def _release(
         # regardless of the current state: the leader that wrote it had a reason, and stopped before it forgot
         # the evidence.
         why = None if isinstance(confirmed, Confirmed) else confirmed
+        if was_disproved(facts):
+            why = ConfirmationDisproved()
         if was_contradicted(facts):
             why = ConfirmationContradicted(recorded.by, node.boot_id)
         return revoke(facts, node, why)
@@ -198,7 +202,7 @@ def _release(
     if isinstance(confirmed, Confirmed):
         return gate
     # The evidence itself is no longer valid, and waiting would not restore it.
-    return revoke(facts, node, confirmed)
+    return revoke(facts, node, confirmed, disproved=isinstance(confirmed, NodeReady))
 
 
 def _contradicted(facts: ManualFacts, node: NodeFacts, evidence: Evidence) -> bool:
@@ -247,7 +251,9 @@ def after(
 ) -> ManualRemediationStatus:
     """Return the status that makes `step` true, with its conditions. `now` is only for human readers."""
     changed = _changed(status, step, epoch)
-    if isinstance(step, ForgetEvidence) and (step.contradicted or isinstance(step.why, NodeReady)):
+    if isinstance(step, ForgetEvidence) and (
+        step.contradicted or isinstance(step.why, NodeReady | ConfirmationDisproved)
+    ):
         changed = changed.but(disproved_generation=generation)
     said = _conditions(changed, reason_of(step))
     return with_conditions(status, changed, step, said, generation=generation, now=now)

@@ -54,6 +54,7 @@ from tests.unit.safety.worlds import (
 TAINTED_NODE = replace(SILENT_NODE, taints=(OUR_TAINT,), version="101")
 NEW_BOOT = replace(SILENT_NODE, boot_id="boot-2", version="102")
 BACK = replace(NEW_BOOT, ready=ConditionStatus.TRUE)
+READY_NODE = replace(SILENT_NODE, ready=ConditionStatus.TRUE)
 RENEWED = replace(SILENT_LEASE, renew_time="12:05:00", unchanged_for=0.0)
 MARK = "rem-1.55"
 FRESH = ManualRemediationStatus()
@@ -320,6 +321,21 @@ UNDONE: list[tuple[str, ManualFacts, Step]] = [
         "a reboot does not undo that it was wrong",
         releasing(node=Present(NEW_BOOT), revocation=f"{MARK}.contradicted"),
         MarkReleased(contradicted=True),
+    ),
+    (
+        "Ready before our taint: that is kept in the mark, as it may not last",
+        releasing(node=Present(READY_NODE)),
+        RevokeRelease(READY_NODE, f"{MARK}.disproved"),
+    ),
+    (
+        "a confirmation that was disproved is forgotten as such, though the node is silent again",
+        releasing(revocation=f"{MARK}.disproved"),
+        ForgetEvidence(holds.ConfirmationDisproved()),
+    ),
+    (
+        "the same under a new leader, which has not yet seen how long the node is silent",
+        releasing(lease=Present(replace(SILENT_LEASE, unchanged_for=0.0)), revocation="rem-1.54.disproved"),
+        RevokeRelease(SILENT_NODE, f"{MARK}.disproved"),
     ),
     (
         "a new boot under our taint: off at once",
