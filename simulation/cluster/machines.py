@@ -121,9 +121,9 @@ class Machine:
             noted = {"annotations": self.annotations} if self.annotations else {}
             self._api.create(NODE, {"metadata": {**metadata, **noted}, "spec": spec})
         self._renew()
-        self._report()
+        self.report()
 
-    def _report(self) -> None:
+    def report(self) -> None:
         """Report Ready and the boot ID. The kubelet writes only if something changed."""
         node = self._api.get(NODE, self.name)
         if node is None:
@@ -164,7 +164,7 @@ class Machine:
         alive = {pod["metadata"]["uid"] for pod in bound}
         self.running = {uid: who for uid, who in self.running.items() if uid in alive}
         self._registered_boot = self.boot_id
-        self._report()
+        self.report()
 
     def _settle(self, pod: Object) -> None:
         metadata = pod["metadata"]

@@ -33,11 +33,11 @@ class FaultRates:
         losses = chance.choice((0.0, 0.01, 0.05, 0.15))
         slow = chance.choice((0.02, 0.02, 0.5))
         quality = replace(worse(GOOD_LINK, losses), delay=(0.001, slow))
-        policy = _STRICT if chance.random() < 0.2 else _LENIENT
+        policy = _STRICT if chance.random() < 0.2 else LENIENT
         return cls(quality, chance.choice((0, 3, 8, 20)), chance.randint(2, 6), policy)
 
 
-_LENIENT: Final = {
+LENIENT: Final = {
     "maxUnhealthy": "100%",
     "settleTime": "5s",
     "minInterval": "1s",

@@ -1,17 +1,28 @@
-"""One seed, from its fault parameters to its verdict."""
+"""One seed, from its fault parameters to its verdict. Every fourth one is directed at one danger."""
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Final
 
 from simulation.cluster.world import Shape, World
 from simulation.request_log import RequestDigests
 from simulation.scheduler import Scheduler
 from tests.simulation.beside import Beside
 from tests.simulation.convergence import InvariantBrokenError, nothing_failed_unseen, settle
+from tests.simulation.walking_path.directed import Directed
 from tests.simulation.walking_path.faults import FAULTS_CEASE, FaultRates, Faults
 from tests.simulation.walking_path.invariants import Invariants
+from tests.simulation.walking_path.permissions import PermissionWithdrawn
+from tests.simulation.walking_path.wrong_confirmations import ConfirmedTooLate, ReportsWithoutRenewing
 
 SETTLED_BY = FAULTS_CEASE + 1500.0
+DIRECTED_EVERY: Final = 4
+FAMILIES: Final[tuple[type[Directed], ...]] = (
+    PermissionWithdrawn,
+    ConfirmedTooLate,
+    ReportsWithoutRenewing,
+)
+"""Families of directed seeds, used in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +49,12 @@ def play(
     until: float | None = None,
     beside: Beside[Invariants, World] | None = None,
 ) -> Run:
-    """Run a seed to its end and check it; with `until`, only these simulated seconds, without the end."""
+    """Run a seed to its end and check it; with `until`, only these simulated seconds, without the end.
+
+    A directed seed is short and always runs to its end. Beside another campaign no seed is directed.
+    """
+    if beside is None and seed % DIRECTED_EVERY == 0:
+        return _play_directed(seed, keep_trace=keep_trace)
     beside = beside or Beside(Invariants())
     fault_rates = FaultRates.draw(Scheduler(seed).chance("weather"))
     invariants = beside.evaluate
@@ -59,13 +75,31 @@ def play(
         broken = str(failure)
     finally:
         world.close()
+    return _reported(seed, broken, world, invariants, faults.counts)
+
+
+def _play_directed(seed: int, *, keep_trace: bool) -> Run:
+    directed = FAMILIES[seed // DIRECTED_EVERY % len(FAMILIES)](seed, keep_trace=keep_trace)
+    broken = ""
+    try:
+        directed.play()
+        nothing_failed_unseen(directed.world.replicas)
+    except InvariantBrokenError as failure:
+        broken = str(failure)
+    finally:
+        directed.world.close()
+    counts = directed.counts + Counter({f"directed {directed.family}": 1})
+    return _reported(seed, broken, directed.world, directed.invariants, counts)
+
+
+def _reported(seed: int, broken: str, world: World, invariants: Invariants, faults: Counter[str]) -> Run:
     trace = world.scheduler.trace
     return Run(
         seed,
         broken,
         invariants.releases,
         invariants.followed,
-        faults.counts,
+        faults,
         trace.digest,
         world.scheduler.requests.digests,
         world.scheduler.steps,

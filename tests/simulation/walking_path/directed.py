@@ -1,0 +1,223 @@
+"""Directed seeds: each meets one danger of a release by an operator's confirmation.
+
+Links are good and other faults are absent, so that the danger itself decides. The judges are those of the
+hostile worlds: an operator who errs lets a node run on, and a release of that node violates I1.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any, ClassVar, Final
+
+from nodemend.api import well_known
+from nodemend.api.resources import LEASE, MANUAL_REMEDIATION, NODE, POD, REMEDIATION_POLICY
+from simulation.api_server.admission import User
+from simulation.api_server.storage import Snapshot
+from simulation.cluster.direct import Direct, Object
+from simulation.cluster.machines import Machine
+from simulation.cluster.replicas import Replica
+from simulation.cluster.world import Account, Shape, World, check_spec
+from tests.simulation.convergence import InvariantBrokenError, settle
+from tests.simulation.hostile.fault_context import Around, surround
+from tests.simulation.hostile.kinds import Counts
+from tests.simulation.hostile.policies import Policies
+from tests.simulation.hostile.truth import HostileInvariants
+from tests.simulation.walking_path.faults import LENIENT
+
+SICK: Final = "node-1"
+OPERATOR: Final = "anna"
+SHORTEST: Final = "40s"
+"""The shortest period for which a health check may wait."""
+BEGUN_WITHIN: Final = 130.0
+"""Seconds from its failure: 40 until Kubernetes notices, then the period of the check."""
+RELEASED_WITHIN: Final = 120.0
+"""Seconds from a valid confirmation: 40 of silence may have to pass first, then the workloads start again."""
+SETTLED_WITHIN: Final = 600.0
+RAISED: Final = 1_000_000
+"""Added to all revisions after some restores of etcd."""
+
+
+class Directed:
+    """One seed of one family. `play` runs it to its end."""
+
+    family: ClassVar[str]
+    """A constant: streams of chance are named by it."""
+    healthy_delay: ClassVar[str] = "10s"
+    proven: ClassVar[bool] = False
+    """True if the programs prove that the admission policies are in force."""
+
+    def __init__(self, seed: int, *, keep_trace: bool = False) -> None:
+        self.chance = Random(f"directed {seed}")
+        self.counts: Counter[str] = Counter()
+        self.policies = Policies(Counts())
+        self.invariants = HostileInvariants(self.policies)
+        thresholds = [{**one, "period": SHORTEST} for one in _thresholds()]
+        shape = Shape(
+            machines=3,
+            policy=LENIENT,
+            people=False,
+            self_fencing=True,
+            check={"thresholds": thresholds, "healthyDelay": self.healthy_delay},
+            admission=self.policies.admission if self.proven else {},
+        )
+        name = f"{self.family} {seed}"
+        self.world = World(name, shape, self.invariants.started, keep_trace=keep_trace)
+        self.invariants.watch(self.world)
+        self.around = self._surround()
+        if self.proven:
+            self.policies.begin(self.around)
+        self.operator = Direct(Account(self.world.server, User(OPERATOR)))
+
+    def _surround(self) -> Around:
+        return surround(
+            self.world,
+            Counts(),
+            kinds=(MANUAL_REMEDIATION,),
+            ceases=0.0,
+            before=self.invariants.remember,
+            heard=self.invariants.saw_read,
+        )
+
+    def play(self) -> None:
+        raise NotImplementedError
+
+    # Time.
+
+    def run(self, seconds: float) -> None:
+        self.world.run(self.world.scheduler.now + seconds)
+
+    def until(self, reached: Callable[[], bool], within: float, broken: str) -> None:
+        by = self.world.scheduler.now + within
+        while not reached():
+            if self.world.scheduler.now > by:
+                raise InvariantBrokenError(f"{broken} within {within:.0f} s")
+            self.run(0.5)
+
+    def settles(self) -> None:
+        """Check I8 and I14."""
+        by = self.world.scheduler.now + SETTLED_WITHIN
+        settle(self.world, self.invariants, by=by, every=20.0, stays=20.0)
+
+    # The world.
+
+    @property
+    def sick(self) -> Machine:
+        return self.world.machines[SICK]
+
+    @property
+    def remediation(self) -> Object | None:
+        """The remediation that the check has created."""
+        return self.world.admin_api.get(MANUAL_REMEDIATION, SICK, well_known.SYSTEM_NAMESPACE)
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        return (self.remediation or {}).get("status") or {}
+
+    @property
+    def node(self) -> Object:
+        return self.world.admin_api.get(NODE, SICK) or {}
+
+    def of(self, role: str) -> list[Replica]:
+        """Return the replicas of a program."""
+        return [one for one in self.world.replicas if one.name.startswith(role)]
+
+    def leader(self, role: str) -> Replica:
+        """Return the replica that holds the Lease, if it still runs; otherwise the first."""
+        lease = self.world.admin_api.get(LEASE, f"nodemend-{role}", well_known.SYSTEM_NAMESPACE)
+        holder = (lease["spec"].get("holderIdentity") or "") if lease else ""
+        found = self.of(role)
+        return next((one for one in found if one.process.name == holder), found[0])
+
+    def tell(self, fault: str) -> None:
+        self.counts[f"fault: {fault}"] += 1
+        self.world.scheduler.note(f"fault: {fault}")
+
+    def runs_elsewhere(self) -> bool:
+        """Return whether all workloads run, and none of them on the node."""
+        elsewhere = [one for one in self.world.machines.values() if one is not self.sick]
+        running = Counter(who for machine in elsewhere for who in machine.running.values())
+        return running == Counter(self.world.workloads)
+
+    # What happens.
+
+    def cut_off(self) -> None:
+        """Cut the node off. Its processes run on."""
+        self.tell("cut off")
+        self.sick.connected = False
+
+    def lose_power(self) -> None:
+        self.sick.power_off()
+
+    def reports_ready(self) -> None:
+        """Let a status of the kubelet arrive, without a renewal of its Lease."""
+        self.tell("reports Ready")
+        self.sick.report()
+
+    def begins(self) -> None:
+        """Run until its remediation waits for a confirmation."""
+        self.until(
+            lambda: bool(self.status.get("lastRenewTime")),
+            BEGUN_WITHIN,
+            f"I14: no remediation of {SICK} began",
+        )
+
+    def statement(self, **different: str) -> Object:
+        """Return the confirmation that the remediation asks for now."""
+        status = self.status
+        return {
+            "by": OPERATOR,
+            "reason": "I stand beside it",
+            "nodeUID": status["nodeUID"],
+            "bootID": status["bootID"],
+            "lastRenewTime": status.get("lastRenewTime", ""),
+            **different,
+        }
+
+    def confirm(self, statement: Object | None) -> None:
+        """Write a confirmation, or withdraw it."""
+        self.tell("confirmed" if statement else "the confirmation is withdrawn")
+        at = (well_known.SYSTEM_NAMESPACE, "")
+        self.operator.try_patch(MANUAL_REMEDIATION, SICK, {"spec": {"confirmation": statement}}, at=at)
+
+    def restore(self, backup: Snapshot, *, raised: bool) -> None:
+        """Restore etcd. All API servers are stopped for it. Without `raised`, revisions are used again."""
+        self.tell("etcd is restored" + (", with higher revisions" if raised else ""))
+        for replica in self.world.replicas:
+            replica.link.drop_requests()
+        self.world.server.restore(backup, bump=RAISED if raised else 0)
+        self.invariants.restored()
+
+    def set_policy(self, spec: Mapping[str, Any] | None) -> None:
+        """Change the RemediationPolicy; None deletes it."""
+        api, name = self.world.admin_api, well_known.POLICY_NAME
+        if spec is None:
+            api.delete(REMEDIATION_POLICY, name)
+        elif api.patch(REMEDIATION_POLICY, name, {"spec": spec}) is None:
+            body = {"metadata": {"name": name}, "spec": {"mode": "Act", **LENIENT, **spec}}
+            api.create(REMEDIATION_POLICY, body)
+        self.invariants.note_policy()
+
+    def pause(self) -> None:
+        self.set_policy({"pause": {"reason": "a look first", "by": "admin"}})
+
+    def resume(self) -> None:
+        self.set_policy({"mode": "Act", "pause": None})
+
+    # What must follow.
+
+    def released_in_time(self) -> None:
+        self.until(self.runs_elsewhere, RELEASED_WITHIN, f"I13: the workloads of {SICK} are not released")
+
+    def recovers(self) -> None:
+        """Repair the node; check that Nodemend leaves nothing behind."""
+        self.sick.connected, self.sick.hung = True, False
+        self.sick.power_on()
+        self.settles()
+
+    def pods(self) -> list[Object]:
+        return [one for one in self.world.admin_api.list(POD) if one["spec"].get("nodeName") == SICK]
+
+
+def _thresholds() -> list[dict[str, Any]]:
+    thresholds: Any = check_spec()["thresholds"]
+    return list(thresholds)
