@@ -95,10 +95,10 @@ class Machine:
 
     def _renew_loop(self) -> None:
         if self.kubelet_works:
-            self._renew()
+            self.renew()
         self._scheduler.after(RENEW_EVERY, self._renew_loop)
 
-    def _renew(self) -> None:
+    def renew(self) -> None:
         now = print_micro_time(self._scheduler.wall())
         spec = {"holderIdentity": self.name, "leaseDurationSeconds": LEASE_LASTS, "renewTime": now}
         at = (well_known.KUBELET_LEASE_NAMESPACE, "")
@@ -120,7 +120,7 @@ class Machine:
             spec = {"providerID": self.provider_id} if self.provider_id else {}
             noted = {"annotations": self.annotations} if self.annotations else {}
             self._api.create(NODE, {"metadata": {**metadata, **noted}, "spec": spec})
-        self._renew()
+        self.renew()
         self.report()
 
     def report(self) -> None:

@@ -10,7 +10,9 @@ from random import Random
 from typing import Any, ClassVar, Final
 
 from nodemend.api import well_known
-from nodemend.api.resources import LEASE, MANUAL_REMEDIATION, NODE, POD, REMEDIATION_POLICY
+from nodemend.api.resources import LEASE, MANUAL_REMEDIATION, NODE, REMEDIATION_POLICY
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Method, Request
 from simulation.api_server.admission import User
 from simulation.api_server.storage import Snapshot
 from simulation.cluster.direct import Direct, Object
@@ -18,14 +20,17 @@ from simulation.cluster.machines import Machine
 from simulation.cluster.replicas import Replica
 from simulation.cluster.world import Account, Shape, World, check_spec
 from tests.simulation.convergence import InvariantBrokenError, settle
+from tests.simulation.hostile.attribution import taints_of
 from tests.simulation.hostile.fault_context import Around, surround
 from tests.simulation.hostile.kinds import Counts
-from tests.simulation.hostile.policies import Policies
+from tests.simulation.hostile.policies import KINDS, Policies
 from tests.simulation.hostile.truth import HostileInvariants
 from tests.simulation.walking_path.faults import LENIENT
+from tests.simulation.walking_path.invariants import is_ours
 
 SICK: Final = "node-1"
 OPERATOR: Final = "anna"
+BLIND: Final = (Method.GET, well_known.KUBELET_LEASE_NAMESPACE)
 SHORTEST: Final = "40s"
 """The shortest period for which a health check may wait."""
 BEGUN_WITHIN: Final = 130.0
@@ -35,6 +40,21 @@ RELEASED_WITHIN: Final = 120.0
 SETTLED_WITHIN: Final = 600.0
 RAISED: Final = 1_000_000
 """Added to all revisions after some restores of etcd."""
+
+
+class UnharmedPolicies(Policies):
+    """Admission policies that change only when a family changes them."""
+
+    def _harm(self) -> None: ...
+
+    def unbind(self, name: str) -> None:
+        """Delete the binding of a policy."""
+        self.around.api.delete(KINDS["binding"], name)
+        self._poll()
+
+    def is_found(self, name: str) -> bool:
+        """Return whether the checker has found that it is not in force."""
+        return ("checker", name) in self._found
 
 
 class Directed:
@@ -49,7 +69,7 @@ class Directed:
     def __init__(self, seed: int, *, keep_trace: bool = False) -> None:
         self.chance = Random(f"directed {seed}")
         self.counts: Counter[str] = Counter()
-        self.policies = Policies(Counts())
+        self.policies = UnharmedPolicies(Counts())
         self.invariants = HostileInvariants(self.policies)
         thresholds = [{**one, "period": SHORTEST} for one in _thresholds()]
         shape = Shape(
@@ -126,7 +146,7 @@ class Directed:
         lease = self.world.admin_api.get(LEASE, f"nodemend-{role}", well_known.SYSTEM_NAMESPACE)
         holder = (lease["spec"].get("holderIdentity") or "") if lease else ""
         found = self.of(role)
-        return next((one for one in found if one.process.name == holder), found[0])
+        return next((one for one in found if holder.startswith(one.process.name)), found[0])
 
     def tell(self, fault: str) -> None:
         self.counts[f"fault: {fault}"] += 1
@@ -173,6 +193,32 @@ class Directed:
             **different,
         }
 
+    def on_evidence(self, happens: Callable[[], None]) -> None:
+        """Let something happen at the moment at which evidence is recorded for the first time."""
+        recorded: list[float] = []
+
+        def saw(_user: str, request: Request, _answer: ApiResponse) -> None:
+            if b'"evidence":{' in request.body and not recorded:
+                recorded.append(self.world.scheduler.now)
+                happens()
+
+        self.world.remediator.witnesses.append(saw)
+
+    def blind(self) -> None:
+        """Withdraw the right to read the Leases of kubelets. Without it, no release can be decided."""
+        self.tell("no right to read kubelets' Leases")
+        self.world.remediator.forbidden.add(BLIND)
+
+    def see_again(self) -> None:
+        self.world.remediator.forbidden.discard(BLIND)
+
+    def has_evidence(self) -> None:
+        self.until(lambda: bool(self.status.get("evidence")), 60.0, f"I14: no evidence about {SICK}")
+
+    @property
+    def tainted(self) -> bool:
+        return any(map(is_ours, taints_of(self.node)))
+
     def confirm(self, statement: Object | None) -> None:
         """Write a confirmation, or withdraw it."""
         self.tell("confirmed" if statement else "the confirmation is withdrawn")
@@ -213,9 +259,6 @@ class Directed:
         self.sick.connected, self.sick.hung = True, False
         self.sick.power_on()
         self.settles()
-
-    def pods(self) -> list[Object]:
-        return [one for one in self.world.admin_api.list(POD) if one["spec"].get("nodeName") == SICK]
 
 
 def _thresholds() -> list[dict[str, Any]]:

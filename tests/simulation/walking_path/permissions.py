@@ -2,16 +2,13 @@
 
 from typing import ClassVar, Final
 
-from nodemend.api import well_known
 from nodemend.api.resources import REMEDIATION_POLICY
-from nodemend.kube.outcome import ApiResponse
-from nodemend.kube.request import Method, Request
-from tests.simulation.walking_path.directed import BEGUN_WITHIN, SICK, Directed
+from nodemend.kube.request import Method
+from tests.simulation.hostile.policies import KINDS, PROOF_COUNTS
+from tests.simulation.walking_path.directed import BEGUN_WITHIN, Directed
 
 LONG: Final = 100.0
 """Seconds. Longer than any write may rest on an earlier read of the policy."""
-BLIND: Final = (Method.GET, well_known.KUBELET_LEASE_NAMESPACE)
-"""The right to read the Leases of kubelets. Without it, no release can be decided."""
 
 
 class PermissionWithdrawn(Directed):
@@ -27,15 +24,15 @@ class PermissionWithdrawn(Directed):
     def play(self) -> None:
         self.run(self.chance.uniform(25.0, 40.0))
         self.chance.choice((self._before_it_fails, self._before_the_word))()
-        self._go_blind_with_evidence()
+        self.on_evidence(self.blind)
         self.resume()
         self.begins()
         if "confirmation" not in (self.remediation or {})["spec"]:
             self.confirm(self.statement())
-        self.until(lambda: bool(self.status.get("evidence")), 30.0, f"I14: no evidence about {SICK}")
+        self.has_evidence()
         self._withdraw()
         self.run(LONG)
-        self.world.remediator.forbidden.discard(BLIND)
+        self.see_again()
         self.run(self.chance.uniform(20.0, 40.0))
         self.resume()
         self.released_in_time()
@@ -71,14 +68,36 @@ class PermissionWithdrawn(Directed):
         self.run(self.chance.uniform(20.0, 40.0))
         self.world.server.lag(REMEDIATION_POLICY, None)
 
-    def _go_blind_with_evidence(self) -> None:
-        """Withdraw the right when evidence is recorded."""
-        remediator = self.world.remediator
-        blinded: list[float] = []
 
-        def saw(_user: str, request: Request, _answer: ApiResponse) -> None:
-            if b'"evidence":{' in request.body and not blinded:
-                blinded.append(self.world.scheduler.now)
-                remediator.forbidden.add(BLIND)
+class PolicyUnbound(Directed):
+    """The binding of an admission policy is deleted, before or while the node fails.
 
-        remediator.witnesses.append(saw)
+    In some seeds the programs cannot read policies any longer, once they have found it missing. Nothing may
+    begin, although the last proof is recent. The policy is one that the programs only read, not try.
+    """
+
+    family: ClassVar[str] = "PolicyUnbound"
+    proven: ClassVar[bool] = True
+
+    def play(self) -> None:
+        chance, duty = self.chance, self.policies.duties["checker"]
+        self.run(chance.uniform(25.0, 40.0))
+        tried = {attempt.policy for attempt in duty.attempts}
+        policy = chance.choice([name for name in duty.policies if name not in tried])
+        self.tell(f"{policy} has no binding")
+        self.policies.unbind(policy)
+        if chance.random() < 0.5:
+            self._fails_during_an_outage(policy)
+        else:
+            self.run(PROOF_COUNTS)
+            self.lose_power()
+        self.run(BEGUN_WITHIN)
+
+    def _fails_during_an_outage(self, policy: str) -> None:
+        by = self.world.scheduler.now + PROOF_COUNTS
+        while not self.policies.is_found(policy) and self.world.scheduler.now < by:
+            self.run(1.0)
+        self.tell("no right to read policies")
+        for kind in KINDS.values():
+            self.world.checker.forbidden.add((Method.GET, kind.plural))
+        self.lose_power()

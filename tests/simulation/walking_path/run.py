@@ -12,15 +12,29 @@ from tests.simulation.convergence import InvariantBrokenError, nothing_failed_un
 from tests.simulation.walking_path.directed import Directed
 from tests.simulation.walking_path.faults import FAULTS_CEASE, FaultRates, Faults
 from tests.simulation.walking_path.invariants import Invariants
-from tests.simulation.walking_path.permissions import PermissionWithdrawn
+from tests.simulation.walking_path.leftovers import LockLost, LocksLeftOver
+from tests.simulation.walking_path.permissions import PermissionWithdrawn, PolicyUnbound
+from tests.simulation.walking_path.releases import RenewsInFlight, SpeaksAgain, TaintBeside, VolumesLeaveFirst
+from tests.simulation.walking_path.restored_backups import RestoredBeforeTheRelease, RestoredConfirmation
 from tests.simulation.walking_path.wrong_confirmations import ConfirmedTooLate, ReportsWithoutRenewing
 
 SETTLED_BY = FAULTS_CEASE + 1500.0
 DIRECTED_EVERY: Final = 4
 FAMILIES: Final[tuple[type[Directed], ...]] = (
     PermissionWithdrawn,
+    RestoredConfirmation,
+    SpeaksAgain,
     ConfirmedTooLate,
+    PolicyUnbound,
+    LocksLeftOver,
     ReportsWithoutRenewing,
+    PermissionWithdrawn,
+    RestoredBeforeTheRelease,
+    RenewsInFlight,
+    SpeaksAgain,
+    LockLost,
+    VolumesLeaveFirst,
+    TaintBeside,
 )
 """Families of directed seeds, used in turn."""
 

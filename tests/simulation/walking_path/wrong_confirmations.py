@@ -4,8 +4,6 @@ from typing import ClassVar, Final
 
 from nodemend.api import well_known
 from nodemend.api.resources import LEASE
-from nodemend.kube.outcome import ApiResponse
-from nodemend.kube.request import Request
 from simulation.cluster.direct import Object
 from tests.simulation.walking_path.directed import SICK, Directed
 
@@ -90,12 +88,5 @@ class ReportsWithoutRenewing(WrongConfirmation):
     def errs(self) -> None:
         self.cut_off()
         self.begins()
-        recorded: list[float] = []
-
-        def saw(_user: str, request: Request, _answer: ApiResponse) -> None:
-            if b'"evidence":{' in request.body and not recorded:
-                recorded.append(self.world.scheduler.now)
-                self.reports_ready()
-
-        self.world.remediator.witnesses.append(saw)
+        self.on_evidence(self.reports_ready)
         self.confirm(self.statement())
