@@ -1,4 +1,4 @@
-"""One seed of the checks, from its fault parameters to its verdict."""
+"""One seed of the checks, from its fault parameters to its verdict. Every fourth is directed."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -9,6 +9,13 @@ from simulation.request_log import RequestDigests
 from simulation.scheduler import Scheduler
 from tests.simulation.beside import Beside
 from tests.simulation.checks.answerers import Fixer, Owner
+from tests.simulation.checks.directed import (
+    Directed,
+    EvenControlPlane,
+    FailTogether,
+    NotPermitted,
+    Storm,
+)
 from tests.simulation.checks.faults import FAULTS_CEASE, FaultRates, Faults
 from tests.simulation.checks.invariants import Invariants
 from tests.simulation.checks.recoveries import Switcher
@@ -16,6 +23,9 @@ from tests.simulation.checks.world import ChecksWorld
 from tests.simulation.convergence import InvariantBrokenError, nothing_failed_unseen, settle
 
 SETTLED_BY: Final = FAULTS_CEASE + 900.0
+DIRECTED_EVERY: Final = 4
+FAMILIES: Final[tuple[type[Directed], ...]] = (EvenControlPlane, FailTogether, Storm, NotPermitted)
+"""Families of directed seeds, used in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +49,9 @@ Judges = Callable[[ChecksWorld, int], Invariants]
 
 
 def play(seed: int, *, keep_trace: bool = False, beside: Beside[Judges, ChecksWorld] | None = None) -> Run:
-    """Run a seed to its end and check the invariants."""
+    """Run a seed to its end and check the invariants. Beside another campaign no seed is directed."""
+    if beside is None and seed % DIRECTED_EVERY == 0:
+        return _play_directed(seed, keep_trace=keep_trace)
     beside = beside or Beside(Invariants)
     fault_rates = FaultRates.draw(Scheduler(seed).chance("weather"))
     world = ChecksWorld(
@@ -63,15 +75,35 @@ def play(seed: int, *, keep_trace: bool = False, beside: Beside[Judges, ChecksWo
         broken = str(failure)
     finally:
         world.close()
+    return _reported(seed, broken, world, invariants, faults.counts, owner.replaced)
+
+
+def _play_directed(seed: int, *, keep_trace: bool) -> Run:
+    directed = FAMILIES[seed // DIRECTED_EVERY % len(FAMILIES)](seed, keep_trace=keep_trace)
+    broken = ""
+    try:
+        directed.play()
+        nothing_failed_unseen(directed.world.replicas)
+    except InvariantBrokenError as failure:
+        broken = str(failure)
+    finally:
+        directed.world.close()
+    counts = directed.counts + Counter({f"directed {directed.family}": 1})
+    return _reported(seed, broken, directed.world, directed.invariants, counts, 0)
+
+
+def _reported(
+    seed: int, broken: str, world: ChecksWorld, invariants: Invariants, faults: Counter[str], replaced: int
+) -> Run:
     trace = world.scheduler.trace
     return Run(
         seed,
         broken,
         invariants.begun,
         invariants.withdrawn,
-        owner.replaced,
+        replaced,
         invariants.recovered,
-        faults.counts,
+        faults,
         trace.digest,
         world.scheduler.requests.digests,
         tuple(trace.lines),

@@ -101,6 +101,7 @@ class ChecksWorld:
         policy: Mapping[str, Any],
         *,
         crew: Crew = PAIR,
+        pools: Mapping[str, int] = POOLS,
         medik8s_leases: str = "",
         annotation_template: str = "",
         account: type[Account] = Account,
@@ -118,7 +119,7 @@ class ChecksWorld:
         self.api = Direct(Account(self.server, User("admin")))
         self.checker = account(self.server, User(CHECKER))
         self.names = {
-            pool: tuple(f"{pool}-{number}" for number in range(1, count + 1)) for pool, count in POOLS.items()
+            pool: tuple(f"{pool}-{number}" for number in range(1, count + 1)) for pool, count in pools.items()
         }
         self._make(policy)
         program = partial(

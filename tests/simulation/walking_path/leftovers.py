@@ -75,10 +75,10 @@ class LockLost(Directed):
         """Pass the lock on in one step, as the other one may be the first that finds it absent."""
         self.blind()
         self.tell("the lock is deleted, and taken by another")
-        api, uid = self.world.admin_api, self.status["nodeUID"]
+        api, name = self.world.admin_api, f"node-{self.status['nodeUID']}"
         other = api.get(MANUAL_REMEDIATION, SICK, ELSEWHERE) or {}
         holder = f"{MANUAL_REMEDIATION.kind} {ELSEWHERE}/{SICK}"
-        metadata = {"name": f"node-{uid}", "annotations": {well_known.HOLDER: holder}}
-        api.delete(LEASE, metadata["name"], well_known.SYSTEM_NAMESPACE)
+        metadata = {"name": name, "annotations": {well_known.HOLDER: holder}}
+        api.delete(LEASE, name, well_known.SYSTEM_NAMESPACE)
         body = {"metadata": metadata, "spec": {"holderIdentity": other["metadata"]["uid"]}}
         api.create(LEASE, body, well_known.SYSTEM_NAMESPACE)
