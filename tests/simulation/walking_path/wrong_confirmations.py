@@ -4,11 +4,16 @@ from typing import ClassVar, Final
 
 from nodemend.api import well_known
 from nodemend.api.resources import LEASE
+from nodemend.kube.request import Method
 from simulation.cluster.direct import Object
 from tests.simulation.walking_path.directed import SICK, Directed
 
 WATCHED_FOR: Final = 90.0
 """Seconds after a confirmation that must have no effect: the kubelet is silent again after 40."""
+
+
+REFUSED_SHARE: Final = 0.5
+"""Share of seeds in which the status cannot be written for a while after the report."""
 
 
 class WrongConfirmation(Directed):
@@ -80,7 +85,8 @@ class ConfirmedTooLate(WrongConfirmation):
 class ReportsWithoutRenewing(WrongConfirmation):
     """The operator confirms a node that is cut off. Then a report of its kubelet arrives, but no renewal.
 
-    It arrives when the evidence is recorded.
+    It arrives when the evidence is recorded. In some seeds the evidence cannot be forgotten until the Node is
+    unknown again, since writes of statuses are refused.
     """
 
     family: ClassVar[str] = "ReportsWithoutRenewing"
@@ -88,5 +94,13 @@ class ReportsWithoutRenewing(WrongConfirmation):
     def errs(self) -> None:
         self.cut_off()
         self.begins()
-        self.on_evidence(self.reports_ready)
+        self.on_evidence(self._report)
         self.confirm(self.statement())
+
+    def _report(self) -> None:
+        self.reports_ready()
+        if self.chance.random() < REFUSED_SHARE:
+            self.tell("statuses cannot be written")
+            forbidden = self.world.remediator.forbidden
+            forbidden.add((Method.PATCH, "status"))
+            self.world.scheduler.after(self.chance.uniform(20.0, 60.0), forbidden.clear)

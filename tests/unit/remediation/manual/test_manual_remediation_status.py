@@ -8,7 +8,7 @@ from nodemend.api.manual_remediation import ManualRemediationPhase, ManualRemedi
 from nodemend.api.meta import Condition, ConditionStatus, find
 from nodemend.remediation.manual.decide import ReportSilence, StatusStep, after, tells
 from nodemend.safety import holds
-from nodemend.safety.holds import Hold
+from nodemend.safety.holds import ConfirmationDisproved, Hold, NodeReady
 from nodemend.safety.lifecycle import (
     Close,
     ForgetEvidence,
@@ -124,6 +124,12 @@ def test_a_hold_is_reported_with_a_message_and_a_reason() -> None:
     assert reported is not None
     assert (reported.message, reported.observed_generation) == (status.message, 4)
     assert all(not other.message for other in status.conditions if other.type != "Processing")
+
+
+def test_a_confirmation_that_was_disproved_is_not_accepted_again() -> None:
+    for why in (NodeReady("n1"), ConfirmationDisproved()):
+        assert step(RELEASING, ForgetEvidence(why)).disproved_generation == 4
+    assert step(RELEASING, ForgetEvidence(EXPIRED)).disproved_generation == 0
 
 
 def test_voided_evidence_has_a_reason() -> None:
