@@ -9,7 +9,15 @@ import msgspec
 from nodemend.agent import exit_codes
 from nodemend.agent.api_check.check import DesiredLease, needs_publishing, new_lease, renewed_lease
 from nodemend.agent.api_check.reply import evaluate_reply, exit_code_of
-from nodemend.agent.boot_gate.decide import CheckNow, GateClosed, GateOpen, evaluate_feeder, evaluate_gate
+from nodemend.agent.boot_gate.decide import (
+    MARKED,
+    CheckNow,
+    GateClosed,
+    GateOpen,
+    GateOptions,
+    evaluate_feeder,
+    evaluate_gate,
+)
 from nodemend.agent.heartbeat import CreateLease, RenewLease
 from nodemend.agent.watchdog.records import PUBLISHED, evaluate_watchdog, longest_lease
 from nodemend.api.agent import AgentReport
@@ -38,6 +46,7 @@ class GateProcess(Process):
         self._waits = node.name in node.world.held_back
         self._feeder: CheckNow | GateClosed = GateClosed("nothing is known yet")
         self._held_back = ""
+        self._answered = False
         self._renewed = ""
         """renewTime of its last write."""
         self.do(self._begin)
@@ -101,7 +110,9 @@ class GateProcess(Process):
         self._turn += 1
         if code == exit_codes.CLEAN:
             node.gate_status = PUBLISHED
-        match evaluate_gate(self._feeder, code, self._held_back):
+        self._answered |= code in MARKED
+        asked = GateOptions(by_person=node.person_opens, answered=self._answered)
+        match evaluate_gate(self._feeder, code, self._held_back, asked):
             case GateOpen():
                 node.open_gate()
             case GateClosed():

@@ -36,6 +36,9 @@ class Watchdog:
         if fresh:
             line.at(self._ends, self._check)
 
+    def disarm(self) -> None:
+        self._ends = None
+
     def left(self) -> float:
         """Return the seconds until the reset; 0 if the watchdog does not run."""
         return 0.0 if self._ends is None else max(0.0, self._ends - self._node.world.line.now)
@@ -60,6 +63,8 @@ class Node:
         self.papers = Papers.of_some_age(chance)
         self.wall_error = 0.0
         """Error of its wall clock in seconds."""
+        self.person_opens = False
+        """True if a person has asked its gates to open."""
         self.boots = 0
         self.boot_id = ""
         self.up = False

@@ -59,10 +59,12 @@ class Cluster:
         quality: LinkQuality,
         slowest: bool = False,
         ride_through: float = 0.0,
+        feeds_longer: float = 0.0,
         invariants: FencingInvariants | None = None,
         admission: Mapping[str, Admission] | None = None,
         keep_trace: bool = False,
     ) -> None:
+        """`feeds_longer`: seconds by which feeders accept longer leases than agents give them."""
         self.invariants = invariants or FencingInvariants()
         shape = Shape(
             people=False,
@@ -91,7 +93,7 @@ class Cluster:
             self.chance,
             clock_error=DEFAULT_ASSUMPTIONS.clock_error,
             watchdog_error=DEFAULT_ASSUMPTIONS.watchdog_error,
-            lease_length=USUAL_PACE.feed_lease + ride_through,
+            lease_length=USUAL_PACE.feed_lease + ride_through + feeds_longer,
             ride_through=ride_through,
             byzantine_peers=DEFAULT_ASSUMPTIONS.byzantine_peers,
         )

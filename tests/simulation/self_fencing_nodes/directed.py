@@ -1,5 +1,6 @@
 """Directed seeds: each runs the worst course that the rules permit for one danger of a release by time."""
 
+from collections.abc import Callable
 from random import Random
 from typing import ClassVar, Final
 
@@ -31,6 +32,16 @@ WATCHED_FOR: Final = 130.0
 RELEASED_WITHIN: Final = 80.0
 
 
+class Quick(Random):
+    """Random numbers with which a node returns after the shortest time: before its agent counts as silent."""
+
+    def random(self) -> float:
+        return 0.9
+
+    def uniform(self, a: float, b: float) -> float:
+        return min(a, b)
+
+
 class Directed:
     """One seed of one family. `play` runs it to its end."""
 
@@ -38,6 +49,8 @@ class Directed:
     """A constant: streams of chance are named by it."""
 
     nodes = 5
+    feeds_longer = 0.0
+    """Seconds by which feeders accept longer leases than agents give them."""
 
     def __init__(self, seed: int, *, keep_trace: bool = False) -> None:
         self.chance = Random(f"directed {seed}")
@@ -48,6 +61,7 @@ class Directed:
             quality=QUICK,
             slowest=True,
             ride_through=self.chance.choice((0.0, TIGHTEST, self.chance.random())),
+            feeds_longer=self.feeds_longer,
             keep_trace=keep_trace,
         )
         self.cluster.network.delays = QUICK.delay
@@ -67,12 +81,40 @@ class Directed:
     def play(self) -> None:
         raise NotImplementedError
 
+    def settle(self) -> None:
+        """Run until every node has booted and has its agent and its peers, up to a random moment."""
+        self.cluster.run(SETTLED + self.chance.uniform(0.0, 20.0))
+
+    def soon(self, seconds: float, what: Callable[[], None]) -> None:
+        self.cluster.scheduler.after(seconds, what)
+
+    def waits_for(self, holds: Callable[[], bool], within: float = 120.0) -> bool:
+        """Run until this holds; return False if it does not within so many seconds."""
+        cluster = self.cluster
+        by = cluster.scheduler.now + within
+        while not holds() and cluster.scheduler.now < by:
+            cluster.run(1.0)
+        return holds()
+
     def mark(self) -> None:
         """Declare the node unhealthy, and isolate it when its marker has been written."""
         cluster = self.cluster
         cluster.invariants.on_marked = lambda name: cluster.isolate(SICK) if name == SICK else None
         cluster.complain(SICK)
         self.has_revocation()
+
+    def hang(self) -> None:
+        """Let the kubelet hang until its Node is not Ready, so that a new boot is released behind its gate.
+
+        Its agent stays connected, and ends the boot at once.
+        """
+        self.sick.chance = Quick()
+        self.sick.machine.hung = True
+        self.has_revocation()
+
+    def slow_controllers(self) -> None:
+        """Stop Kubernetes' own controllers: no pod is removed, and no volume detached."""
+        self.cluster.world.engine.away = True
 
     def has_revocation(self) -> None:
         """Run until its marker is written."""
@@ -102,7 +144,7 @@ class LongestLife(Directed):
 
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
-        cluster.run(SETTLED + chance.uniform(0.0, 20.0))
+        self.settle()
         cluster.invariants.on_marked = self._marked
         way = chance.choice((self._by_renewal, self._by_renewal, self._by_read, self._by_feeder))
         cluster.counts[f"last look {way.__name__.strip('_').replace('_', ' ')}"] += 1
@@ -126,10 +168,10 @@ class LongestLife(Directed):
     def _by_read(self) -> None:
         """Lose acknowledgements of renewals: after the first, the agent repeats API checks beside them."""
         cluster = self.cluster
-        cluster.store.answering = _answer_reads(0.0)
+        cluster.store.answering = answer_reads(0.0)
         cluster.run(RENEWS_WITHIN + self.chance.uniform(1.0, 3.0))
         cluster.invariants.on_begun = lambda _name: setattr(
-            cluster.store, "answering", _answer_reads(A_PARALLEL_READ)
+            cluster.store, "answering", answer_reads(A_PARALLEL_READ)
         )
         cluster.complain(SICK)
 
@@ -202,7 +244,7 @@ class LongestLife(Directed):
         self.cluster.scheduler.after(self.chance.uniform(1.0, 40.0), link.heal)
 
 
-def _answer_reads(late: float) -> Answering:
+def answer_reads(late: float) -> Answering:
     """Return the reply delays of the unhealthy node: its writes are applied, but their replies are lost."""
 
     def answer(who: str, asked: SentRequest, _well: bool) -> float | None:

@@ -19,6 +19,7 @@ from tests.simulation.self_fencing.feeder_process import WATCHDOG, FeederProcess
 from tests.simulation.self_fencing.fencing_cluster import BrokenError, FencingCluster
 from tests.simulation.self_fencing.network import API
 from tests.simulation.self_fencing.node import Node
+from tests.simulation.walking_path.invariants import is_ours
 
 _S: Final = 1_000_000_000
 NO_NODE: Final = "none"
@@ -34,6 +35,14 @@ class LastMomentFeeder(FeederProcess):
     happens just before the device would reset the machine. Then the feeder dies just before that time comes
     again, and the kernel pings when it closes the device.
     """
+
+    _saw_marker_at: int | None = None
+    """Time at which its own API check found the marker of its boot."""
+
+    def _touch(self, command: w.Open | w.SetTimeout | w.Ping) -> None:
+        if self._saw_marker_at is not None and self._checked_at > self._saw_marker_at:
+            raise BrokenError(f"I10: {self._node.name} is fed after its feeder saw the marker")
+        super()._touch(command)
 
     def _be_late(self) -> None:
         node = self._node
@@ -58,9 +67,31 @@ class LastMomentFeeder(FeederProcess):
     def _perform(self, command: w.FeederCommand) -> None:
         """Ignore a reboot request to the kernel: it may fail, so it proves nothing."""
         node = self._node
+        if isinstance(command, w.Exit):
+            self.die()
+        if isinstance(command, w.Disarm):
+            node.watchdog.disarm()
+            self._open = False
+            self._hear(w.Disarmed(proven=True))
+        if isinstance(command, w.WriteStatus) and isinstance(command.status.state, w.StoppedForFence):
+            self._ends_boot()
         if isinstance(command, w.TryReboot) and isinstance(node, FencedNode) and node.lives_longest:
             return
         super()._perform(command)
+
+    def stop(self) -> None:
+        """Request it to stop, as systemd does."""
+        self.do(lambda: self._hear(w.FeederStopRequested(self._files())))
+
+    def _ends_boot(self) -> None:
+        """Check I9: only a boot that was marked is ended."""
+        if self._node.boot_id not in self._node.world.marked_boots:
+            raise BrokenError(f"I9: {self._node.boot_id} is ended by its feeder, and was never marked")
+
+    def _hear_answer(self, answer: w.Answered) -> None:
+        if isinstance(answer.answer, w.Marked) and self._saw_marker_at is None:
+            self._saw_marker_at = self._now()
+        super()._hear_answer(answer)
 
     @property
     def fed_until(self) -> float:
@@ -89,6 +120,8 @@ class FencedNode(Node):
         """Its answer to every peer, regardless of the facts."""
         self.kubelet_apart = False
         """True if its kubelet reaches the API server although its agent does not."""
+        self.unpublished = False
+        """True once a user has deleted its Lease: then its gate opens, as for a node that never reported."""
         self.watchdog_lasts = 0.0
         self.ended_at = 0.0
         self.writes_land_until = 0.0
@@ -132,6 +165,10 @@ class FencedNode(Node):
         return super().is_guarded or self._ending == self.boot_id
 
     def open_gate(self) -> None:
+        """Check I1: the node starts no pods that are removed by force."""
+        node = self._api.get(NODE, self.name)
+        if node is not None and any(map(is_ours, node["spec"].get("taints", ()))) and not self.unpublished:
+            raise BrokenError(f"I1: the gate of {self.name} opens under our taint")
         super().open_gate()
         self.machine.gated = False
 

@@ -30,6 +30,8 @@ PEERS: Final = 2
 """With fewer peers, nothing is proven by time."""
 CHANGED: Final = (NODES, AGENT_LEASES, STATUSES)
 """Paths of objects whose changes decide on a release."""
+KNOWN_WITHIN: Final = 15.0
+"""Seconds after which a manager that writes has read what was written before: no pass takes that long."""
 
 
 class FencingInvariants:
@@ -43,10 +45,16 @@ class FencingInvariants:
         self.waits: list[float] = []
         """True seconds from a marker to the release by time."""
         self.marked_at: dict[str, float] = {}
+        self.stopped_at: float | None = None
+        """Time at which the policy stopped every remediation; None while it does not."""
         self.on_begun: Callable[[str], None] = lambda node: None
         """Called when a remediation begins, just before its marker is written."""
         self.on_marked: Callable[[str], None] = lambda node: None
         self.on_proposed: Callable[[str], None] = lambda node: None
+        self.on_evidence: Callable[[str], None] = lambda node: None
+        """Called when evidence for a boot is first recorded, before the release."""
+        self._known_over: set[str] = set()
+        self.on_released: Callable[[str], None] = lambda node: None
         self._cluster: Cluster | None = None
 
     def watch(self, cluster: "Cluster") -> None:
@@ -90,6 +98,8 @@ class FencingInvariants:
             self._saw_release(msgspec.json.decode(answer.body))
         elif AGENT_LEASES in request.path:
             self._saw_annotations(name, body["metadata"].get("annotations") or {})
+        elif STATUSES in request.path and "finalizers" in (body.get("metadata") or {}):
+            self._saw_finalizers(msgspec.json.decode(answer.body)["metadata"])
         elif request.path.endswith("/status") and STATUSES in request.path:
             self._saw_status(name, body.get("status") or {})
 
@@ -104,15 +114,41 @@ class FencingInvariants:
     def _saw_annotations(self, name: str, changed: Object) -> None:
         if marker := changed.get(well_known.MARKER):
             self._saw_marker(name, msgspec.json.decode(marker)["bootID"])
+        elif well_known.MARKER in changed:
+            self._saw_marker_removed(name)
         if changed.get(well_known.PEER_PROPOSAL):
             self.on_proposed(name)
 
+    def _may_act(self, what: str) -> None:
+        """Check I5: nothing irreversible happens after a policy has forbidden it."""
+        if self.stopped_at is not None and self.cluster.scheduler.now - self.stopped_at > KNOWN_WITHIN:
+            raise InvariantBrokenError(f"I5: {what} although the policy forbids it")
+
     def _saw_marker(self, name: str, boot: str) -> None:
+        if boot not in self.marked_at:
+            self._may_act(f"{boot} is marked")
         self.cluster.around.marked_boots.add(boot)
         self.marked_at[boot] = self.cluster.scheduler.now
         self.cluster.counts["marked"] += 1
         self.cluster.tell(f"{boot} is marked")
         self.on_marked(name)
+
+    def _saw_marker_removed(self, name: str) -> None:
+        """Check I1: no gate may open while the pods of its node are removed by force."""
+        if self.is_tainted(name) and not self.cluster.nodes[name].runs:
+            raise InvariantBrokenError(f"I1: the marker of {name} is removed while our taint is on it")
+
+    def _saw_finalizers(self, metadata: Object) -> None:
+        """Check I8: a deleted remediation leaves no marker, unless its write came late."""
+        if not metadata.get("deletionTimestamp") or well_known.SAFE_END in metadata.get("finalizers", ()):
+            return
+        for name in self.cluster.nodes:
+            lease = self.cluster.store.read(name)
+            marker = lease.marker if lease else None
+            if marker is None or marker.remediation_uid != metadata["uid"]:
+                continue
+            if self.cluster.scheduler.now - self.marked_at.get(marker.boot_id, 0.0) > KNOWN_WITHIN:
+                raise InvariantBrokenError(f"I8: a deleted remediation leaves its marker on {name}")
 
     def _saw_status(self, name: str, status: Object) -> None:
         if status.get("phase") == "Fencing":
@@ -122,17 +158,29 @@ class FencingInvariants:
             self._saw_evidence_forgotten(name)
         elif evidence != "kept" and evidence["class"] == "E4":
             self._is_over(name, evidence["bootID"], "I1: proven over")
+        elif evidence != "kept":
+            self._is_past(name, evidence["bootID"], "I1: known to be over")
+        if evidence not in (None, "kept") and evidence["bootID"] not in self._known_over:
+            self._known_over.add(evidence["bootID"])
+            self.on_evidence(name)
+
+    def is_tainted(self, name: str) -> bool:
+        node = self.cluster.api.get(NODE, name)
+        return node is not None and any(map(is_ours, node["spec"].get("taints", ())))
 
     def _saw_evidence_forgotten(self, name: str) -> None:
         """Check I2: evidence is forgotten only after Nodemend's taint, which depends on it, is removed."""
-        node = self.cluster.api.get(NODE, name)
-        if node is not None and any(map(is_ours, node["spec"].get("taints", ()))):
+        if self.is_tainted(name):
             raise InvariantBrokenError(f"I2: evidence is forgotten while our taint is on {name}")
 
-    def _is_over(self, name: str, boot_id: str, what: str) -> None:
-        node, now = self.cluster.nodes[name], self.cluster.scheduler.now
+    def _is_past(self, name: str, boot_id: str, what: str) -> None:
+        node = self.cluster.nodes[name]
         if node.boot_id == boot_id and node.up:
             raise InvariantBrokenError(f"{what}: {boot_id} while it runs")
+
+    def _is_over(self, name: str, boot_id: str, what: str) -> None:
+        self._is_past(name, boot_id, what)
+        node, now = self.cluster.nodes[name], self.cluster.scheduler.now
         if now < node.writes_land_until:
             late = node.writes_land_until - now
             raise InvariantBrokenError(f"{what}: {boot_id}, whose last write lands {late:.2f} s later")
@@ -140,6 +188,7 @@ class FencingInvariants:
     def _saw_release(self, node: Object) -> None:
         name, uid = node["metadata"]["name"], node["metadata"]["uid"]
         boot = node["status"]["nodeInfo"]["bootID"]
+        self._may_act(f"{name} is released")
         self._is_released(name)
         self._is_over(name, boot, "I1: released")
         claims = [
@@ -152,6 +201,7 @@ class FencingInvariants:
             raise InvariantBrokenError(f"I2: {name} is released in {boot} on {evidence}")
         self._holds_the_lock(uid, claims[0]["metadata"]["uid"])
         self._count(evidence[0]["class"], name, boot)
+        self.on_released(name)
 
     def _is_released(self, name: str) -> None:
         node = self.cluster.nodes[name]

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 from nodemend.api.resources import LEASE
 from tests.simulation.convergence import InvariantBrokenError
 from tests.simulation.self_fencing_nodes.api_store import SentRequest
-from tests.simulation.self_fencing_nodes.directed import SETTLED, SICK, WATCHED_FOR, Directed
+from tests.simulation.self_fencing_nodes.directed import SICK, WATCHED_FOR, Directed
 
 FOREVER: Final = 10_000.0
 BUMPED: Final = 1_000_000
@@ -23,7 +23,7 @@ class StandsDown(Directed):
 
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
-        cluster.run(SETTLED + chance.uniform(0.0, 20.0))
+        self.settle()
         last = chance.choice((SentRequest.OWN_READ, SentRequest.OWN_WRITE))
         heard = chance.random() < 0.5
         cluster.counts[f"fault: lost after {last.name.lower()} of an agent that stops"] += 1
@@ -55,7 +55,7 @@ class Restored(Directed):
 
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
-        cluster.run(SETTLED + chance.uniform(0.0, 20.0))
+        self.settle()
         backup = cluster.world.server.snapshot()
         if chance.random() < 0.5:
             cluster.counts["fault: restored after it stood down"] += 1
@@ -87,7 +87,7 @@ class StaleCache(Directed):
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
         cluster.network.delays = (0.02, 0.05)
-        cluster.run(SETTLED + chance.uniform(0.0, 20.0))
+        self.settle()
         by_peers = chance.random() < 0.5
         cluster.counts["fault: a stale cache" + (", by peers" if by_peers else "")] += 1
         self.sick.machine.hung = True

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 from nodemend.protocol.peers import PeerReply
 from tests.simulation.self_fencing.network import API
 from tests.simulation.self_fencing_nodes.api_store import SentRequest
-from tests.simulation.self_fencing_nodes.directed import SETTLED, SICK, WATCHED_FOR, Directed
+from tests.simulation.self_fencing_nodes.directed import SICK, WATCHED_FOR, Directed
 
 A_POLL: Final = 2.5
 """Seconds. A peer waits 2 for the Lease that another node asks about."""
@@ -22,8 +22,8 @@ class LooksFail(Directed):
     family: ClassVar[str] = "LooksFail"
 
     def play(self) -> None:
-        cluster, chance = self.cluster, self.chance
-        cluster.run(SETTLED + chance.uniform(0.0, 20.0))
+        cluster = self.cluster
+        self.settle()
         self.mark()
         cluster.network.sending = self._asks
         cluster.join(self.peers, SICK)
@@ -48,7 +48,7 @@ class PeersCutOff(Directed):
 
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
-        cluster.run(SETTLED + chance.uniform(0.0, 20.0))
+        self.settle()
         self.mark()
         ends = cluster.scheduler.now + WATCHED_FOR
         cluster.run(chance.uniform(0.0, 4.0))
@@ -74,7 +74,7 @@ class Liar(Directed):
 
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
-        cluster.run(SETTLED + chance.uniform(0.0, 20.0))
+        self.settle()
         byzantine_peer, *lost = chance.sample(self.peers, 3)
         lie = chance.choice((PeerReply.API_OUT_OF_REACH, PeerReply.HEALTHY))
         cluster.nodes[byzantine_peer].lies_as = lie
@@ -97,7 +97,7 @@ class Unacknowledged(Directed):
 
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
-        cluster.run(SETTLED + chance.uniform(0.0, 20.0))
+        self.settle()
         deaf = set(chance.sample(self.peers, chance.choice((3, 4))))
 
         def answer(who: str, asked: SentRequest, well: bool) -> float | None:
@@ -136,7 +136,7 @@ class PeersChange(Directed):
         old = set(chance.sample(self.peers, 2))
         late = set(self.peers) - old
         cluster.around.uncertified |= late
-        cluster.run(SETTLED + chance.uniform(0.0, 20.0))
+        self.settle()
         published = chance.random() < 0.5
         lost = old if published else late
         cluster.counts["fault: two lists" if published else "fault: a list unpublished"] += 1

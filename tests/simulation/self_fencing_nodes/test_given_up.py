@@ -1,19 +1,7 @@
 """Gates that wait for an operator do not prevent the time proof of other nodes."""
 
-from random import Random
-
 from tests.simulation.self_fencing_nodes.cluster import QUICK, Cluster
-from tests.simulation.self_fencing_nodes.directed import SETTLED
-
-
-class Quick(Random):
-    """Random numbers with which a node returns after the shortest time: before its agent counts as silent."""
-
-    def random(self) -> float:
-        return 0.9
-
-    def uniform(self, a: float, b: float) -> float:
-        return min(a, b)
+from tests.simulation.self_fencing_nodes.directed import SETTLED, Quick
 
 
 def test_two_gates_that_wait_for_an_operator_do_not_block_the_release_of_a_third_of_seven_nodes() -> None:
