@@ -9,9 +9,27 @@ from nodemend.api.resources import SELF_REMEDIATION
 from simulation.request_log import RequestDigests
 from tests.simulation.convergence import InvariantBrokenError, nothing_failed_unseen
 from tests.simulation.self_fencing.fencing_cluster import BrokenError
+from tests.simulation.self_fencing_nodes.backups import EvidenceFromBackup
+from tests.simulation.self_fencing_nodes.changed_leases import Copied, LeaseLost, MarkerTakenOff
 from tests.simulation.self_fencing_nodes.cluster import Cluster
+from tests.simulation.self_fencing_nodes.counting import (
+    CertificatesLost,
+    GatesWait,
+    HalfLost,
+    LateReads,
+    LateWords,
+    LongOutage,
+    SlewedClocks,
+)
 from tests.simulation.self_fencing_nodes.directed import Directed, LongestLife
 from tests.simulation.self_fencing_nodes.faults import BEGIN, LASTS, Faults, draw_quality
+from tests.simulation.self_fencing_nodes.feeders import (
+    FeederStopped,
+    GateOverridden,
+    LongerFeeder,
+    StaleRenewal,
+)
+from tests.simulation.self_fencing_nodes.limits import PolicyWithdrawn, SlowEviction, TwoAtOnce
 from tests.simulation.self_fencing_nodes.lost_promises import Restored, StaleCache, StandsDown
 from tests.simulation.self_fencing_nodes.more_faults import MoreFaults
 from tests.simulation.self_fencing_nodes.peer_dangers import (
@@ -21,6 +39,7 @@ from tests.simulation.self_fencing_nodes.peer_dangers import (
     PeersCutOff,
     Unacknowledged,
 )
+from tests.simulation.self_fencing_nodes.withdrawn import Orphaned, Withdrawn
 
 SETTLES_WITHIN: Final = 900.0
 POLL_INTERVAL: Final = 20.0
@@ -42,6 +61,26 @@ FAMILIES: Final[tuple[type[Directed], ...]] = (
     StandsDown,
     Restored,
     StaleCache,
+    EvidenceFromBackup,
+    MarkerTakenOff,
+    LeaseLost,
+    Copied,
+    Withdrawn,
+    Orphaned,
+    SlewedClocks,
+    LateWords,
+    LateReads,
+    LongOutage,
+    HalfLost,
+    CertificatesLost,
+    GatesWait,
+    LongerFeeder,
+    FeederStopped,
+    GateOverridden,
+    StaleRenewal,
+    PolicyWithdrawn,
+    TwoAtOnce,
+    SlowEviction,
 )
 """Families of directed seeds, used in turn."""
 
