@@ -25,7 +25,7 @@ from tests.simulation.hostile.clusters import FAR
 from tests.simulation.hostile.fault_context import CANARY
 from tests.simulation.hostile.policies import Policies
 from tests.simulation.hostile.versions import LATER
-from tests.simulation.power.invariants import READ_WITHIN, PowerInvariants
+from tests.simulation.power.invariants import PowerInvariants
 from tests.simulation.walking_path.invariants import EVIDENCE, Invariants, forgets_evidence, is_ours
 
 Object = dict[str, Any]
@@ -241,7 +241,7 @@ class HostilePowerInvariants(HostileInvariants, PowerInvariants):
         self._holds_the_lock(remediation)
         if self._is_held(name):
             raise InvariantBrokenError(f"I4: {name} is marked while its host is switched")
-        reported = self._boots.within(name, READ_WITHIN)
+        reported = self._boots.within(name, self.read_within)
         if marker["bootID"] not in reported:
             raise InvariantBrokenError(
                 f"I9: {marker['bootID']} is marked, and {name} told {sorted(reported)}"

@@ -4,6 +4,7 @@ The numbers are those of SAFETY.md.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -25,13 +26,9 @@ from tests.simulation.convergence import InvariantBrokenError
 from tests.simulation.power.members import Members
 from tests.simulation.power.reported_boots import ReportedBoots
 from tests.simulation.power.switch_limits import SwitchLimits
-from tests.simulation.walking_path.invariants import LATEST_ARRIVAL, POLICY_READ_WITHIN, Invariants, is_ours
+from tests.simulation.walking_path.invariants import POLICY_READ_WITHIN, Invariants, is_ours
 
 Object = dict[str, Any]
-
-READ_WITHIN = POLICY_READ_WITHIN + LATEST_ARRIVAL
-"""Seconds. The facts behind a write were true at some moment within this time before it."""
-
 
 class PowerInvariants(Invariants):
     """Observes every write to a host as well."""
@@ -39,6 +36,8 @@ class PowerInvariants(Invariants):
     def __init__(self) -> None:
         super().__init__()
         self.holds = 0
+        self.behind: Mapping[str, str] = {}
+        """The machine that the BMC of a host switches, if that is not the one of its name and facts show it."""
         self._placed: Counter[str] = Counter()
         self._boots: ReportedBoots
         self._members: Members
@@ -51,10 +50,25 @@ class PowerInvariants(Invariants):
         policy = world.admin_api.get(REMEDIATION_POLICY, well_known.POLICY_NAME)
         assert policy is not None
         spec = msgspec.convert(policy["spec"], RemediationPolicySpec)
-        self._limits = SwitchLimits(world, spec, READ_WITHIN)
+        self._limits = SwitchLimits(world, spec, self.read_within)
         world.engine.removed = self._saw_removal
         world.remediator.witnesses.append(self._saw_host)
         world.remediator.witnesses.append(self._saw_status)
+
+    @property
+    def read_within(self) -> float:
+        """Seconds. The facts behind a write were true at some moment within this time before it."""
+        return POLICY_READ_WITHIN + self.latest_arrival
+
+    def _saw_release(self, name: str, uid: str, boot: str | None) -> None:
+        """Check I1, too: the boot that the evidence names has ended."""
+        super()._saw_release(name, uid, boot)
+        machine = self.world.machines[name]
+        for one in self.world.admin_api.list(METAL3_REMEDIATION):
+            status = one.get("status") or {}
+            ended = (status.get("evidence") or {}).get("bootID")
+            if status.get("nodeUID") == uid and machine.powered and machine.boot_id == ended:
+                raise InvariantBrokenError(f"I1: {name} is released while {ended} runs")
 
     def _saw_removal(self, pod: Object) -> None:
         """Check I1: a pod that is removed by force runs nowhere."""
@@ -95,8 +109,9 @@ class PowerInvariants(Invariants):
             raise InvariantBrokenError(f"I4: {name} is held by {uid}, which did not say so before")
         self._holds_the_lock(living[0])
         self._was_allowed(name)
-        self._members.may_be_held(name, within=READ_WITHIN)
-        self._limits.may_be_held(name, living[0])
+        switched = self.behind.get(name, name)
+        self._members.may_be_held(switched, within=self.read_within)
+        self._limits.may_be_held(switched, living[0])
         self._is_the_boot(living[0]["status"])
         self._placed[f"{uid}/{version}"] += 1
         if self._placed[f"{uid}/{version}"] > 1:
@@ -105,7 +120,7 @@ class PowerInvariants(Invariants):
     def _is_the_boot(self, status: Object) -> None:
         """Check I9: only the boot in the status is powered off, as far as its node has reported boots."""
         node, boot = status.get("nodeName", ""), status.get("bootID", "")
-        reported = self._boots.within(node, READ_WITHIN)
+        reported = self._boots.within(node, self.read_within)
         if node and boot not in reported:
             raise InvariantBrokenError(f"I9: {node} is switched off for {boot}, and told {sorted(reported)}")
 
@@ -146,6 +161,9 @@ class PowerInvariants(Invariants):
         that it records as off, even long after the faults.
         """
         super().settled()
+        self.hosts_are_back()
+
+    def hosts_are_back(self) -> None:
         for host in self.world.admin_api.list(BARE_METAL_HOST):
             name, annotations = host["metadata"]["name"], host["metadata"].get("annotations", {})
             if any(key.startswith(well_known.POWER_OFF_REQUEST_PREFIX) for key in annotations):

@@ -36,6 +36,8 @@ class Invariants:
     """Observes every write in a world."""
 
     evidence: ClassVar = EVIDENCE
+    latest_arrival: float = LATEST_ARRIVAL
+    """Longest time in seconds from the sending of a write to its effect."""
 
     def __init__(self) -> None:
         self.releases = 0
@@ -164,7 +166,7 @@ class Invariants:
 
     def _was_allowed(self, node: str) -> None:
         """Check I5: the policy allowed it when it was last read, which is before the write was sent."""
-        oldest = self.world.scheduler.now - POLICY_READ_WITHIN - LATEST_ARRIVAL
+        oldest = self.world.scheduler.now - POLICY_READ_WITHIN - self.latest_arrival
         before = [allowed for when, allowed in self._allowed if when <= oldest][-1:]
         since = [allowed for when, allowed in self._allowed if when > oldest]
         if not any((*before, *since)):

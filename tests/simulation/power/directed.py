@@ -1,0 +1,203 @@
+"""Directed seeds: each meets one danger of power cycles, with good links and the timing drawn from the seed."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from enum import Enum, auto
+from random import Random
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from nodemend.api import well_known
+from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION, Resource
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Method, Request
+from simulation.cluster.machines import Machine
+from simulation.cluster.world import World
+from simulation.metal3.rack import NAMESPACE, NEWER_FORM, SPEC, furnish, shaped
+from tests.simulation.convergence import settle
+from tests.simulation.power.invariants import PowerInvariants
+from tests.simulation.walking_path.invariants import is_ours
+
+SICK: Final = "node-1"
+ANOTHER: Final = "node-2"
+SETTLED: Final = 40.0
+"""Seconds until metal3 has discovered every host."""
+BEGUN_WITHIN: Final = 200.0
+"""Seconds from the loss of a node to its power-off request. Its silence must be noticed first."""
+SETTLED_WITHIN: Final = 900.0
+LENIENT: Final = {
+    "maxUnhealthy": "100%",
+    "settleTime": "5s",
+    "minInterval": "1s",
+    "maxConcurrent": 10,
+    "maxConcurrentPercent": 100,
+}
+
+Object = dict[str, Any]
+
+
+class Moment(Enum):
+    """Writes of the remediators that a danger follows."""
+
+    PREPARED = auto()
+    """A power-off request is announced in the status."""
+    HELD = auto()
+    SEEN_OFF = auto()
+    EVIDENCE = auto()
+    RELEASED = auto()
+    """Nodemend's taint is on the Node, or the Node is deleted."""
+
+
+class Directed:
+    """One seed of one family. `play` runs it to its end."""
+
+    family: ClassVar[str]
+    """A constant: streams of chance are named by it."""
+    machines: ClassVar[int] = 3
+    policy: ClassVar[Mapping[str, Any]] = LENIENT
+    spec: ClassVar[Mapping[str, Any]] = SPEC
+    deletes: ClassVar[bool] = False
+    """True if the remediators may delete Nodes."""
+    kinds: ClassVar[tuple[Resource, ...]] = ()
+    """Further kinds that the API server serves."""
+    crossed: ClassVar[bool] = False
+    """True if the BMCs of the first two hosts are interchanged."""
+    provider_id: ClassVar[str] = NEWER_FORM
+    latest_arrival: ClassVar[float] = 1.0
+    """Longest time in seconds from the sending of a write to its effect."""
+
+    def __init__(self, seed: int, *, keep_trace: bool = False) -> None:
+        self.chance = Random(f"directed {seed}")
+        self.counts: Counter[str] = Counter()
+        self.invariants = PowerInvariants()
+        self.invariants.latest_arrival = self.latest_arrival
+        shape = shaped(
+            machines=self.machines,
+            workloads=self.machines,
+            policy=self.policy,
+            node_deletion=self.deletes,
+            others=self.kinds,
+        )
+        name = f"{self.family} {seed}"
+        self.world = World(name, shape, self.invariants.started, keep_trace=keep_trace)
+        self.rack = furnish(self.world, self.spec, crossed=self.crossed, provider_id=self.provider_id)
+        self.api = self.world.admin_api
+        self._awaited: defaultdict[Moment, list[Callable[[], None]]] = defaultdict(list)
+        self.invariants.watch(self.world)
+        self.world.remediator.witnesses.append(self._saw_write)
+
+    def play(self) -> None:
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Run until the hosts are known."""
+        self.run(SETTLED + self.chance.uniform(0.0, 20.0))
+
+    @property
+    def sick(self) -> Machine:
+        return self.world.machines[SICK]
+
+    @property
+    def now(self) -> float:
+        return self.world.scheduler.now
+
+    def run(self, seconds: float) -> None:
+        self.world.run(self.now + seconds)
+
+    def run_until(self, ready: Callable[[], bool], within: float) -> bool:
+        """Run until it is ready, at most for so many seconds. Return whether it is."""
+        by = self.now + within
+        while not ready() and self.now < by:
+            self.run(0.5)
+        return ready()
+
+    def settles(self) -> None:
+        settle(self.world, self.invariants, by=self.now + SETTLED_WITHIN, every=50.0, stays=20.0)
+
+    def tell(self, fault: str) -> None:
+        self.counts[fault] += 1
+        self.world.scheduler.note(f"fault: {fault}")
+
+    def once(self, moment: Moment, action: Callable[[], None], after: float = 0.0) -> None:
+        """Act once, so many seconds after the next such write."""
+
+        def act() -> None:
+            self.world.scheduler.after(after, action)
+
+        self._awaited[moment].append(act if after else action)
+
+    def lose(self, machine: Machine) -> None:
+        """Let its kubelet fall silent while its processes run on."""
+        if self.chance.random() < 0.5:
+            self.tell(f"{machine.name} hangs")
+            machine.hung = True
+        else:
+            self.tell(f"{machine.name} is cut off")
+            machine.connected = False
+
+    def heal(self, machine: Machine) -> None:
+        machine.hung, machine.connected = False, True
+        if not machine.powered:
+            machine.power_on()
+
+    def host(self, name: str, change: Mapping[str, Any]) -> None:
+        self.api.patch(BARE_METAL_HOST, name, change, at=(NAMESPACE, ""))
+
+    def annotate(self, host: str, key: str, value: str | None) -> None:
+        self.host(host, {"metadata": {"annotations": {key: value}}})
+
+    def remediation(self, name: str = SICK, namespace: str = well_known.SYSTEM_NAMESPACE) -> Object | None:
+        return self.api.get(METAL3_REMEDIATION, name, namespace)
+
+    def ask(self, node: str, **metadata: Any) -> None:
+        """Create a remediation in another namespace, beside those of Nodemend's check."""
+        named = {"name": node, **metadata}
+        self.api.create(METAL3_REMEDIATION, {"metadata": named, "spec": dict(self.spec)}, NAMESPACE)
+
+    def force_away(self, name: str = SICK) -> None:
+        """Delete a remediation without its finalizers, as an impatient person does."""
+        at = (well_known.SYSTEM_NAMESPACE, "")
+        self.tell(f"the remediation of {name} is deleted by force")
+        self.api.patch(METAL3_REMEDIATION, name, {"metadata": {"finalizers": None}}, at=at)
+        self.api.delete(METAL3_REMEDIATION, name, well_known.SYSTEM_NAMESPACE)
+
+    def is_held(self, name: str = SICK) -> bool:
+        host = self.api.get(BARE_METAL_HOST, name, NAMESPACE)
+        annotations = host["metadata"].get("annotations", {}) if host else {}
+        return any(key.startswith(well_known.POWER_OFF_REQUEST_PREFIX) for key in annotations)
+
+    def _saw_write(self, _user: str, request: Request, answer: ApiResponse) -> None:
+        for moment in _moments(request, answer):
+            actions, self._awaited[moment] = self._awaited[moment], []
+            for act in actions:
+                act()
+
+    def close(self) -> None:
+        self.rack.close()
+        self.world.close()
+
+
+def _moments(request: Request, answer: ApiResponse) -> list[Moment]:
+    if request.path.startswith("/api/v1/nodes/"):
+        if request.method is Method.DELETE:
+            return [Moment.RELEASED]
+        taints = (msgspec.json.decode(request.body).get("spec") or {}).get("taints") or ()
+        return [Moment.RELEASED] if any(map(is_ours, taints)) else []
+    if "/baremetalhosts/" in request.path:
+        change = msgspec.json.decode(request.body)["metadata"].get("annotations") or {}
+        held = any(
+            key.startswith(well_known.POWER_OFF_REQUEST_PREFIX) and value is not None
+            for key, value in change.items()
+        )
+        return [Moment.HELD] if held else []
+    if "/metal3remediations/" in request.path and request.path.endswith("/status"):
+        written = msgspec.json.decode(request.body).get("status") or {}
+        fields = {
+            "seenOnVersion": Moment.PREPARED,
+            "seenOff": Moment.SEEN_OFF,
+            "evidence": Moment.EVIDENCE,
+        }
+        return [moment for field, moment in fields.items() if written.get(field)]
+    return []
+
