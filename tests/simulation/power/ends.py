@@ -1,18 +1,19 @@
 """Directed seeds: the end of a power cycle, in time or not, leaves nothing behind and gives power back."""
 
-from collections.abc import Callable
 from typing import ClassVar, Final
 
 from nodemend.api import well_known
-from nodemend.api.resources import LEASE, METAL3_REMEDIATION, NODE, VOLUME_ATTACHMENT
+from nodemend.api.resources import METAL3_REMEDIATION, NODE, VOLUME_ATTACHMENT
 from simulation.metal3.rack import BY_DELETION
-from simulation.network import Fate
 from tests.simulation.convergence import InvariantBrokenError
 from tests.simulation.power.directed import BEGUN_WITHIN, SICK, Directed, Moment
+from tests.simulation.walking_path.invariants import is_ours
 
 BACK_WITHIN: Final = 400.0
-"""Seconds from the end of a remediation until its host is on: power-on may take 120."""
-AN_OUT_OF_SERVICE_TAINT: Final = {"key": well_known.OUT_OF_SERVICE, "value": "theirs", "effect": "NoSchedule"}
+"""Seconds from the loss of a node until its host is on again, though its remediation ended early."""
+TWO_SWEEPS: Final = 130.0
+"""Seconds."""
+THEIR_TAINT: Final = {"key": well_known.OUT_OF_SERVICE, "value": "theirs", "effect": "NoSchedule"}
 
 
 class Ends(Directed):
@@ -65,3 +66,108 @@ class Ends(Directed):
         if self.counts["called off"]:
             self.invariants.hosts_are_back()
             self.api.delete(METAL3_REMEDIATION, SICK, well_known.SYSTEM_NAMESPACE)
+
+
+class Waits(Directed):
+    """A remediation is deleted by force while it waits for a paused host, and its node has just recovered.
+
+    It has the lock on the node, and no other remediation follows that could take the lock over.
+    """
+
+    family: ClassVar[str] = "Waits"
+
+    def play(self) -> None:
+        self.begin()
+        self.annotate(SICK, well_known.HOST_PAUSED, "")
+        self.lose(self.sick)
+        self.run_until(lambda: self.remediation() is not None, BEGUN_WITHIN)
+        self.run(self.chance.uniform(5.0, 40.0))
+        self.heal(self.sick)
+        self.run(self.chance.uniform(3.0, 6.0))
+        self.force_away()
+        self.annotate(SICK, well_known.HOST_PAUSED, None)
+        self.settles()
+
+
+class PodsLeave(Directed):
+    """The workloads of a released node leave slowly: Kubernetes' controllers are away for a while.
+
+    Its volumes leave before its pods, and another client taints the node for its own reasons.
+    """
+
+    family: ClassVar[str] = "PodsLeave"
+
+    def play(self) -> None:
+        self.begin()
+        self.lose(self.sick)
+        self.once(Moment.RELEASED, self._released, after=0.01)
+        self.run(BEGUN_WITHIN + TWO_SWEEPS)
+        node = self.api.get(NODE, SICK) or {}
+        if self.counts["tainted by another"] and THEIR_TAINT not in node["spec"]["taints"]:
+            raise InvariantBrokenError(f"I8: another client's out-of-service taint is gone from {SICK}")
+        self._untaint(THEIR_TAINT)
+        self.heal(self.sick)
+        self.settles()
+
+    def _released(self) -> None:
+        engine = self.world.engine
+        engine.away = True
+        self.tell("tainted by another")
+        node = self.api.get(NODE, SICK) or {}
+        taints = [*node["spec"]["taints"], THEIR_TAINT]
+        self.api.patch(NODE, SICK, {"spec": {"taints": taints}})
+        for volume in self.api.list(VOLUME_ATTACHMENT):
+            if volume["spec"]["nodeName"] == SICK:
+                self.api.delete(VOLUME_ATTACHMENT, volume["metadata"]["name"])
+        self.world.scheduler.after(self.chance.uniform(5.0, 40.0), lambda: setattr(engine, "away", False))
+
+    def _untaint(self, taint: dict[str, str]) -> None:
+        node = self.api.get(NODE, SICK) or {}
+        kept = [one for one in node["spec"]["taints"] if one != taint]
+        self.api.patch(NODE, SICK, {"spec": {"taints": kept}})
+
+
+class ForcedUnderTaint(PodsLeave):
+    """A remediation is deleted by force while its taint is on the node, whose volumes never leave.
+
+    Its power-off request stays until a person has removed the taint: pods may still be removed by force.
+    """
+
+    family: ClassVar[str] = "ForcedUnderTaint"
+
+    def play(self) -> None:
+        self.begin()
+        self.sick.hung = True
+        self.world.engine.stuck.add(SICK)
+        self.once(Moment.RELEASED, self.force_away, after=self.chance.uniform(0.5, 20.0))
+        self.run(BEGUN_WITHIN + TWO_SWEEPS)
+        self.world.engine.stuck.clear()
+        node = self.api.get(NODE, SICK) or {}
+        for taint in filter(is_ours, node["spec"]["taints"]):
+            self._untaint(taint)
+        self.settles()
+
+
+class DeletedNode(Directed):
+    """A node is released by deleting it, and its remediation is deleted before its pods have left.
+
+    Then Kubernetes' controllers fall behind, so they go on removing the pods of a Node that is back by then.
+    """
+
+    family: ClassVar[str] = "DeletedNode"
+    deletes: ClassVar[bool] = True
+    spec = BY_DELETION
+
+    def play(self) -> None:
+        self.begin()
+        self.sick.hung = True
+        self.once(Moment.RELEASED, self._released, after=self.chance.uniform(0.1, 3.0))
+        self.run(BEGUN_WITHIN + TWO_SWEEPS)
+        self.world.engine.fall_behind(0.0)
+        self.settles()
+
+    def _released(self) -> None:
+        self.tell("withdrawn")
+        self.api.delete(METAL3_REMEDIATION, SICK, well_known.SYSTEM_NAMESPACE)
+        after = self.chance.uniform(5.0, 20.0)
+        self.world.scheduler.after(after, lambda: self.world.engine.fall_behind(90.0))

@@ -46,8 +46,9 @@ class WrongMachine(Directed):
         self.run(BEGUN_WITHIN + WATCHED_FOR)
 
     def _system_uuid(self) -> None:
-        """Let everything else agree, through the Machines."""
+        """Let everything else agree, through the Machines. No Node has the UUID that was noted."""
         introduce(self.world, "OpenShift")
+        self.annotate(SICK, well_known.HOST_SYSTEM_UUID, system_uuid("spare"))
 
     def _uid_of_host(self) -> None:
         note_wrong_uuids(self)

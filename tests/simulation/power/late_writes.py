@@ -1,0 +1,150 @@
+"""Directed seeds: a write arrives when its sender has given it up, or when another leader has followed."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import msgspec
+
+from nodemend.api import well_known
+from nodemend.api.resources import LEASE, METAL3_REMEDIATION, NODE, REMEDIATION_POLICY
+from nodemend.kube.request import Method, Request
+from simulation.cluster.replicas import Replica
+from simulation.network import GOOD_LINK, LinkQuality
+from tests.simulation.power.directed import BEGUN_WITHIN, NAMESPACE, SICK, Directed, Moment
+from tests.simulation.walking_path.invariants import LATEST_ARRIVAL, is_ours
+
+LATE: LinkQuality = LinkQuality(late=1.0)
+
+
+class LateWrite(Directed):
+    """One write is on its way for up to a minute, and its reason has gone when it arrives."""
+
+    latest_arrival: ClassVar[float] = LATEST_ARRIVAL
+
+    def delays(self, is_late: Callable[[Request], bool], then: Callable[[], None]) -> None:
+        """Delay the first such write of a remediator; act a few seconds after it is sent."""
+        sent: list[Request] = []
+
+        def plan(replica: Replica, request: Request) -> None:
+            late = not sent and is_late(request)
+            replica.link.quality = LATE if late else GOOD_LINK
+            if late:
+                sent.append(request)
+                self.tell("a write is late")
+                self.world.scheduler.after(self.chance.uniform(0.1, 4.0), then)
+
+        for replica in self.world.replicas:
+            if replica.name.startswith("remediator"):
+                replica.link.crash_plan = lambda request, one=replica: plan(one, request)  # type: ignore[misc]
+
+
+class LatePowerOff(LateWrite):
+    """A power-off request is on its way while its remediation is deleted."""
+
+    family: ClassVar[str] = "LatePowerOff"
+
+    def play(self) -> None:
+        self.begin()
+        self.lose(self.sick)
+        self.delays(_powers_off, self._withdraw)
+        self.run(BEGUN_WITHIN)
+        self.heal(self.sick)
+        self.settles()
+
+    def _withdraw(self) -> None:
+        self.tell("withdrawn")
+        self.api.delete(METAL3_REMEDIATION, SICK, well_known.SYSTEM_NAMESPACE)
+
+
+class LateRelease(LateWrite):
+    """A release is on its way while its evidence is contradicted: its host is paused or detached."""
+
+    family: ClassVar[str] = "LateRelease"
+
+    def play(self) -> None:
+        self.begin()
+        self.lose(self.sick)
+        doubt = self.chance.choice((well_known.HOST_PAUSED, well_known.HOST_DETACHED))
+        self.delays(_taints, lambda: self.annotate(SICK, doubt, ""))
+        self.run(BEGUN_WITHIN + LATEST_ARRIVAL)
+        self.annotate(SICK, doubt, None)
+        self.heal(self.sick)
+        self.settles()
+
+
+class PausedBetween(Directed):
+    """The policy is paused between the evidence and the release, and the leader dies at that moment."""
+
+    family: ClassVar[str] = "PausedBetween"
+
+    def play(self) -> None:
+        self.begin()
+        self.lose(self.sick)
+        self.once(Moment.EVIDENCE, self._pause, after=0.0005)
+        self.run(BEGUN_WITHIN + self.chance.uniform(20.0, 60.0))
+        self.paused(None)
+        self.heal(self.sick)
+        self.settles()
+
+    def _pause(self) -> None:
+        self.paused("a look at the switch")
+        holder = (self.api.get(LEASE, "nodemend-remediator", well_known.SYSTEM_NAMESPACE) or {})["spec"]
+        for replica in self.world.replicas:
+            if replica.process.name == holder["holderIdentity"]:
+                self.tell("the leader dies")
+                replica.process.crash()
+
+    def paused(self, why: str | None) -> None:
+        pause = {"reason": why, "by": "admin"} if why else None
+        self.api.patch(REMEDIATION_POLICY, well_known.POLICY_NAME, {"spec": {"pause": pause}})
+        self.invariants.note_policy()
+
+
+class Reboots(PausedBetween):
+    """A node reboots while its remediation waits, and its kubelet reports that once, and is not ready."""
+
+    family: ClassVar[str] = "Reboots"
+
+    def play(self) -> None:
+        self.begin()
+        self.paused("a look at the switch")
+        self.lose(self.sick)
+        self.run(self.chance.uniform(60.0, 90.0))
+        self.ask(SICK)
+        self.run(self.chance.uniform(3.0, 10.0))
+        self.tell("it reboots")
+        self.sick.connected = False
+        self.sick.power_off()
+        self.sick.power_on()
+        self.run(20.0)
+        self._reports()
+        self.run(self.chance.uniform(20.0, 40.0))
+        self.paused(None)
+        self.run(BEGUN_WITHIN)
+        self.api.delete(METAL3_REMEDIATION, SICK, NAMESPACE)
+        self.heal(self.sick)
+        self.settles()
+
+    def _reports(self) -> None:
+        node = self.api.get(NODE, SICK) or {}
+        status = node["status"]
+        said = [
+            {**one, "status": "False"} if one["type"] == "Ready" else one for one in status["conditions"]
+        ]
+        change = {"conditions": said, "nodeInfo": {"bootID": self.sick.boot_id}}
+        self.api.patch(NODE, SICK, {"status": change}, at=("", "status"))
+
+
+def _powers_off(request: Request) -> bool:
+    if "/baremetalhosts/" not in request.path:
+        return False
+    changed = msgspec.json.decode(request.body)["metadata"].get("annotations") or {}
+    prefix = well_known.POWER_OFF_REQUEST_PREFIX
+    return any(key.startswith(prefix) and value is not None for key, value in changed.items())
+
+
+def _taints(request: Request) -> bool:
+    if request.method is not Method.PATCH or not request.path.startswith("/api/v1/nodes/"):
+        return False
+    taints = (msgspec.json.decode(request.body).get("spec") or {}).get("taints") or ()
+    return any(map(is_ours, taints))
