@@ -39,7 +39,7 @@ class LateWrite(Directed):
 
 
 class LatePowerOff(LateWrite):
-    """A power-off request is on its way while its remediation is deleted."""
+    """A power-off request is on its way while its node recovers and its remediation is deleted."""
 
     family: ClassVar[str] = "LatePowerOff"
 
@@ -53,6 +53,7 @@ class LatePowerOff(LateWrite):
 
     def _withdraw(self) -> None:
         self.tell("withdrawn")
+        self.heal(self.sick)
         self.api.delete(METAL3_REMEDIATION, SICK, well_known.SYSTEM_NAMESPACE)
 
 
@@ -90,7 +91,7 @@ class PausedBetween(Directed):
         self.paused("a look at the switch")
         holder = (self.api.get(LEASE, "nodemend-remediator", well_known.SYSTEM_NAMESPACE) or {})["spec"]
         for replica in self.world.replicas:
-            if replica.process.name == holder["holderIdentity"]:
+            if holder["holderIdentity"].startswith(f"{replica.process.name}_"):
                 self.tell("the leader dies")
                 replica.process.crash()
 
