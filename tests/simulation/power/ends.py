@@ -99,14 +99,14 @@ class PodsLeave(Directed):
 
     def play(self) -> None:
         self.begin()
-        self.lose(self.sick)
+        self.sick.hung = True
         self.once(Moment.RELEASED, self._released, after=0.01)
         self.run(BEGUN_WITHIN + TWO_SWEEPS)
         node = self.api.get(NODE, SICK) or {}
         if self.counts["tainted by another"] and THEIR_TAINT not in node["spec"]["taints"]:
             raise InvariantBrokenError(f"I8: another client's out-of-service taint is gone from {SICK}")
+        self.invariants.hosts_are_back()
         self._untaint(THEIR_TAINT)
-        self.heal(self.sick)
         self.settles()
 
     def _released(self) -> None:
