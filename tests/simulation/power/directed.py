@@ -1,4 +1,4 @@
-"""Directed seeds: each meets one danger of power cycles, with good links and the timing drawn from the seed."""
+"""Directed seeds: each meets one danger of power cycles, with good links and random timing."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from nodemend.api import well_known
-from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION, Resource
+from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION, REMEDIATION_POLICY, Resource
 from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Method, Request
 from simulation.cluster.machines import Machine
@@ -162,10 +162,28 @@ class Directed:
         self.api.patch(METAL3_REMEDIATION, name, {"metadata": {"finalizers": None}}, at=at)
         self.api.delete(METAL3_REMEDIATION, name, well_known.SYSTEM_NAMESPACE)
 
-    def is_held(self, name: str = SICK) -> bool:
-        host = self.api.get(BARE_METAL_HOST, name, NAMESPACE)
-        annotations = host["metadata"].get("annotations", {}) if host else {}
-        return any(key.startswith(well_known.POWER_OFF_REQUEST_PREFIX) for key in annotations)
+    def forbid(self) -> None:
+        """Change the policy such that no step may begin: it is paused, in dry run, or deleted."""
+        how = self.chance.choice(("paused", "dry run", "no policy"))
+        self.tell(how)
+        match how:
+            case "paused":
+                self._change_policy(pause={"reason": "a look at the switch", "by": "admin"})
+            case "dry run":
+                self._change_policy(mode="DryRun")
+            case _:
+                self.api.delete(REMEDIATION_POLICY, well_known.POLICY_NAME)
+        self.invariants.note_policy()
+
+    def allow(self) -> None:
+        if self.api.get(REMEDIATION_POLICY, well_known.POLICY_NAME) is None:
+            named = {"metadata": {"name": well_known.POLICY_NAME}, "spec": {"mode": "Act", **self.policy}}
+            self.api.create(REMEDIATION_POLICY, named)
+        self._change_policy(mode="Act", pause=None)
+        self.invariants.note_policy()
+
+    def _change_policy(self, **spec: object) -> None:
+        self.api.patch(REMEDIATION_POLICY, well_known.POLICY_NAME, {"spec": spec})
 
     def _saw_write(self, _user: str, request: Request, answer: ApiResponse) -> None:
         for moment in _moments(request, answer):
@@ -200,4 +218,3 @@ def _moments(request: Request, answer: ApiResponse) -> list[Moment]:
         }
         return [moment for field, moment in fields.items() if written.get(field)]
     return []
-

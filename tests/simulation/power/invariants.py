@@ -30,6 +30,7 @@ from tests.simulation.walking_path.invariants import POLICY_READ_WITHIN, Invaria
 
 Object = dict[str, Any]
 
+
 class PowerInvariants(Invariants):
     """Observes every write to a host as well."""
 
@@ -37,7 +38,7 @@ class PowerInvariants(Invariants):
         super().__init__()
         self.holds = 0
         self.behind: Mapping[str, str] = {}
-        """The machine that the BMC of a host switches, if that is not the one of its name and facts show it."""
+        """The machine that the BMC of a host switches, if that is not its own and facts show it."""
         self._placed: Counter[str] = Counter()
         self._boots: ReportedBoots
         self._members: Members

@@ -1,19 +1,19 @@
 """Directed seeds: a write arrives when its sender has given it up, or when another leader has followed."""
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import msgspec
 
 from nodemend.api import well_known
-from nodemend.api.resources import LEASE, METAL3_REMEDIATION, NODE, REMEDIATION_POLICY
+from nodemend.api.resources import LEASE, METAL3_REMEDIATION, NODE
 from nodemend.kube.request import Method, Request
 from simulation.cluster.replicas import Replica
 from simulation.network import GOOD_LINK, LinkQuality
 from tests.simulation.power.directed import BEGUN_WITHIN, NAMESPACE, SICK, Directed, Moment
 from tests.simulation.walking_path.invariants import LATEST_ARRIVAL, is_ours
 
-LATE: LinkQuality = LinkQuality(late=1.0)
+LATE: Final = LinkQuality(late=1.0)
 
 
 class LateWrite(Directed):
@@ -73,42 +73,43 @@ class LateRelease(LateWrite):
         self.settles()
 
 
-class PausedBetween(Directed):
-    """The policy is paused between the evidence and the release, and the leader dies at that moment."""
+class Forbidden(Directed):
+    """The policy forbids all steps between a power-off request and its release.
 
-    family: ClassVar[str] = "PausedBetween"
+    In some seeds that is the moment between evidence and release, at which the leader dies.
+    """
+
+    family: ClassVar[str] = "Forbidden"
 
     def play(self) -> None:
         self.begin()
         self.lose(self.sick)
-        self.once(Moment.EVIDENCE, self._pause, after=0.0005)
+        if self.chance.random() < 0.5:
+            self.once(Moment.EVIDENCE, self._between, after=0.0005)
+        else:
+            self.once(Moment.HELD, self.forbid, after=self.chance.uniform(0.0, 5.0))
         self.run(BEGUN_WITHIN + self.chance.uniform(20.0, 60.0))
-        self.paused(None)
+        self.allow()
         self.heal(self.sick)
         self.settles()
 
-    def _pause(self) -> None:
-        self.paused("a look at the switch")
-        holder = (self.api.get(LEASE, "nodemend-remediator", well_known.SYSTEM_NAMESPACE) or {})["spec"]
+    def _between(self) -> None:
+        self.forbid()
+        lease = self.api.get(LEASE, "nodemend-remediator", well_known.SYSTEM_NAMESPACE) or {}
         for replica in self.world.replicas:
-            if holder["holderIdentity"].startswith(f"{replica.process.name}_"):
+            if lease["spec"]["holderIdentity"].startswith(f"{replica.process.name}_"):
                 self.tell("the leader dies")
                 replica.process.crash()
 
-    def paused(self, why: str | None) -> None:
-        pause = {"reason": why, "by": "admin"} if why else None
-        self.api.patch(REMEDIATION_POLICY, well_known.POLICY_NAME, {"spec": {"pause": pause}})
-        self.invariants.note_policy()
 
-
-class Reboots(PausedBetween):
+class Reboots(Directed):
     """A node reboots while its remediation waits, and its kubelet reports that once, and is not ready."""
 
     family: ClassVar[str] = "Reboots"
 
     def play(self) -> None:
         self.begin()
-        self.paused("a look at the switch")
+        self.forbid()
         self.lose(self.sick)
         self.run(self.chance.uniform(60.0, 90.0))
         self.ask(SICK)
@@ -120,7 +121,7 @@ class Reboots(PausedBetween):
         self.run(20.0)
         self._reports()
         self.run(self.chance.uniform(20.0, 40.0))
-        self.paused(None)
+        self.allow()
         self.run(BEGUN_WITHIN)
         self.api.delete(METAL3_REMEDIATION, SICK, NAMESPACE)
         self.heal(self.sick)
@@ -129,9 +130,7 @@ class Reboots(PausedBetween):
     def _reports(self) -> None:
         node = self.api.get(NODE, SICK) or {}
         status = node["status"]
-        said = [
-            {**one, "status": "False"} if one["type"] == "Ready" else one for one in status["conditions"]
-        ]
+        said = [{**one, "status": "False"} if one["type"] == "Ready" else one for one in status["conditions"]]
         change = {"conditions": said, "nodeInfo": {"bootID": self.sick.boot_id}}
         self.api.patch(NODE, SICK, {"status": change}, at=("", "status"))
 

@@ -1,7 +1,8 @@
-"""One seed of power cycles, from its fault parameters to its verdict."""
+"""One seed of power cycles: every fourth one is directed at one danger, the rest have mixed faults."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import Final
 
 from nodemend.api.resources import NODE
 from simulation.cluster.world import World
@@ -10,9 +11,14 @@ from simulation.request_log import RequestDigests
 from simulation.scheduler import Scheduler
 from tests.simulation.beside import Beside
 from tests.simulation.convergence import InvariantBrokenError, nothing_failed_unseen, settle
+from tests.simulation.power.crowds import Interval, NotAllowed, Quorum, TooMany
+from tests.simulation.power.directed import Directed
+from tests.simulation.power.ends import DeletedNode, Ends, ForcedUnderTaint, PodsLeave, Waits
 from tests.simulation.power.faults import HostFaults
 from tests.simulation.power.invariants import PowerInvariants
+from tests.simulation.power.late_writes import Forbidden, LatePowerOff, LateRelease, Reboots
 from tests.simulation.power.members import ROLE
+from tests.simulation.power.wrong_machines import EqualNames, OldTruth, SpeaksOn, WrongMachine
 from tests.simulation.walking_path.faults import FAULTS_CEASE, FaultRates, Faults
 
 SETTLED_BY = FAULTS_CEASE + 6000.0
@@ -22,10 +28,29 @@ CONTROL_PLANE_SHARE = 0.25
 """Share of seeds in which these nodes are the control plane."""
 HANDS_SHARE = 0.7
 """Share of seeds in which people switch machines; in the others Kubernetes observes Nodes late."""
-
-
 DELETING_SHARE = 0.25
 """Share of seeds in which workloads are released by deleting the Node."""
+DIRECTED_EVERY: Final = 4
+FAMILIES: Final[tuple[type[Directed], ...]] = (
+    WrongMachine,
+    OldTruth,
+    Ends,
+    LatePowerOff,
+    Interval,
+    PodsLeave,
+    EqualNames,
+    Forbidden,
+    ForcedUnderTaint,
+    TooMany,
+    LateRelease,
+    DeletedNode,
+    SpeaksOn,
+    NotAllowed,
+    Reboots,
+    Quorum,
+    Waits,
+)
+"""Families of directed seeds, used in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +71,26 @@ Joined = Beside[PowerInvariants, tuple[World, Rack]]
 
 
 def play(seed: int, *, keep_trace: bool = False, beside: Joined | None = None) -> Run:
-    beside = beside or Beside(PowerInvariants())
+    number, mixed = divmod(seed, DIRECTED_EVERY)
+    if beside is None and not mixed:
+        return _play_directed(seed, FAMILIES[number % len(FAMILIES)], keep_trace)
+    return _play_mixed(seed, keep_trace, beside or Beside(PowerInvariants()))
+
+
+def _play_directed(seed: int, family: type[Directed], keep_trace: bool) -> Run:
+    directed, broken = family(seed, keep_trace=keep_trace), ""
+    try:
+        directed.play()
+        nothing_failed_unseen(directed.world.replicas)
+    except InvariantBrokenError as failure:
+        broken = str(failure)
+    finally:
+        directed.close()
+    counts = Counter({f"{family.family}: {what}": times for what, times in directed.counts.items()})
+    return _reported(seed, broken, directed.world, directed.invariants, counts)
+
+
+def _play_mixed(seed: int, keep_trace: bool, beside: Joined) -> Run:
     chance = Scheduler(seed).chance("weather")
     # A power cycle takes about 25 writes: with a crash at every third one it would never complete.
     fault_rates = replace(FaultRates.draw(chance), crash_every=chance.choice((0, 8, 20, 40)))
@@ -88,13 +132,17 @@ def play(seed: int, *, keep_trace: bool = False, beside: Joined | None = None) -
     finally:
         rack.close()
         world.close()
+    return _reported(seed, broken, world, invariants, faults.counts + host_faults.counts)
+
+
+def _reported(seed: int, broken: str, world: World, invariants: PowerInvariants, counts: Counter[str]) -> Run:
     trace = world.scheduler.trace
     return Run(
         seed,
         broken,
         invariants.releases,
         invariants.holds,
-        faults.counts + host_faults.counts,
+        counts,
         trace.digest,
         world.scheduler.requests.digests,
         tuple(trace.lines),

@@ -27,8 +27,8 @@ WATCHED_FOR: Final = 120.0
 class WrongMachine(Directed):
     """Cables are mixed up: a host is not the machine of the Node for which it is found. One fact shows that.
 
-    An admin noted the system UUIDs on the hosts. Or the host was made anew for another machine, and the Node's
-    provider ID has the UID of the earlier one. Or the Node of the other machine states the same host.
+    An admin noted the system UUIDs on the hosts. Or the host was made anew for another machine, and the
+    Node's provider ID has the UID of the earlier one. Or the Node of the other machine states the same host.
     """
 
     family: ClassVar[str] = "WrongMachine"
