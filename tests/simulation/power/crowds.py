@@ -1,6 +1,7 @@
 """Directed seeds: several nodes fail at once, and the policy's limits are kept whoever asks."""
 
-from typing import ClassVar, Final
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
 
 from nodemend.api.resources import METAL3_REMEDIATION, NODE
 from tests.simulation.power.directed import BEGUN_WITHIN, LENIENT, NAMESPACE, Directed
@@ -59,7 +60,7 @@ class Interval(Crowd):
     """The policy wants a minute between starts."""
 
     family: ClassVar[str] = "Interval"
-    policy = {**LENIENT, "minInterval": "60s"}
+    policy: ClassVar[Mapping[str, Any]] = {**LENIENT, "minInterval": "60s"}
     lost: ClassVar[int] = 3
 
 
@@ -67,7 +68,7 @@ class TooMany(Crowd):
     """More nodes are lost than the policy allows for any start, or than may be off at a time."""
 
     family: ClassVar[str] = "TooMany"
-    policy = {**LENIENT, "maxUnhealthy": 3, "maxConcurrent": 1}
+    policy: ClassVar[Mapping[str, Any]] = {**LENIENT, "maxUnhealthy": 3, "maxConcurrent": 1}
     lost: ClassVar[int] = 3
 
 
