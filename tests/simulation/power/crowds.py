@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-from nodemend.api.resources import METAL3_REMEDIATION, NODE
+from nodemend.api.resources import METAL3_REMEDIATION
 from tests.simulation.power.directed import BEGUN_WITHIN, LENIENT, NAMESPACE, Directed
-from tests.simulation.power.members import ROLE
 
 NOTICED: Final = 70.0
 """Seconds after which lost nodes have been observed not Ready for 20 s."""
@@ -50,10 +49,7 @@ class Quorum(Crowd):
 
     family: ClassVar[str] = "Quorum"
     asked: ClassVar[int] = 1
-
-    def arrange(self) -> None:
-        for name in sorted(self.world.machines)[:4]:
-            self.api.patch(NODE, name, {"metadata": {"labels": {ROLE: ""}}})
+    control_plane: ClassVar[int] = 4
 
 
 class Interval(Crowd):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from nodemend.api import well_known
-from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION, REMEDIATION_POLICY, Resource
+from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION, NODE, REMEDIATION_POLICY, Resource
 from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Method, Request
 from simulation.cluster.machines import Machine
@@ -17,6 +17,7 @@ from simulation.cluster.world import World
 from simulation.metal3.rack import NAMESPACE, NEWER_FORM, SPEC, furnish, shaped
 from tests.simulation.convergence import settle
 from tests.simulation.power.invariants import PowerInvariants
+from tests.simulation.power.members import ROLE
 from tests.simulation.walking_path.invariants import is_ours
 
 SICK: Final = "node-1"
@@ -55,6 +56,8 @@ class Directed:
     family: ClassVar[str]
     """A constant: streams of chance are named by it."""
     machines: ClassVar[int] = 3
+    control_plane: ClassVar[int] = 0
+    """Number of nodes that are its members."""
     policy: ClassVar[Mapping[str, Any]] = LENIENT
     spec: ClassVar[Mapping[str, Any]] = SPEC
     deletes: ClassVar[bool] = False
@@ -84,6 +87,8 @@ class Directed:
         self.rack = furnish(self.world, self.spec, crossed=self.crossed, provider_id=self.provider_id)
         self.api = self.world.admin_api
         self._awaited: defaultdict[Moment, list[Callable[[], None]]] = defaultdict(list)
+        for member in sorted(self.world.machines)[: self.control_plane]:
+            self.api.patch(NODE, member, {"metadata": {"labels": {ROLE: ""}}})
         self.invariants.watch(self.world)
         self.world.remediator.witnesses.append(self._saw_write)
 

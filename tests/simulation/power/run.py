@@ -18,6 +18,7 @@ from tests.simulation.power.faults import HostFaults
 from tests.simulation.power.invariants import PowerInvariants
 from tests.simulation.power.late_writes import Forbidden, LatePowerOff, LateRelease, Reboots
 from tests.simulation.power.members import ROLE
+from tests.simulation.power.restored import Restored
 from tests.simulation.power.wrong_machines import EqualNames, OldTruth, SpeaksOn, WrongMachine
 from tests.simulation.walking_path.faults import FAULTS_CEASE, FaultRates, Faults
 
@@ -49,6 +50,7 @@ FAMILIES: Final[tuple[type[Directed], ...]] = (
     Reboots,
     Quorum,
     Waits,
+    Restored,
 )
 """Families of directed seeds, used in turn."""
 
