@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from nodemend.api.resources import METAL3_REMEDIATION
-from tests.simulation.power.directed import BEGUN_WITHIN, LENIENT, NAMESPACE, Directed
+from simulation.metal3.rack import NAMESPACE
+from tests.simulation.power.directed import BEGUN_WITHIN, LENIENT, Directed
 
 NOTICED: Final = 70.0
 """Seconds after which lost nodes have been observed not Ready for 20 s."""

@@ -9,10 +9,18 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from nodemend.api import well_known
-from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION, NODE, REMEDIATION_POLICY, Resource
+from nodemend.api.resources import (
+    BARE_METAL_HOST,
+    LEASE,
+    METAL3_REMEDIATION,
+    NODE,
+    REMEDIATION_POLICY,
+    Resource,
+)
 from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Method, Request
 from simulation.cluster.machines import Machine
+from simulation.cluster.replicas import Replica
 from simulation.cluster.world import World
 from simulation.metal3.rack import NAMESPACE, NEWER_FORM, SPEC, furnish, shaped
 from tests.simulation.convergence import settle
@@ -102,6 +110,17 @@ class Directed:
     @property
     def sick(self) -> Machine:
         return self.world.machines[SICK]
+
+    @property
+    def remediators(self) -> list[Replica]:
+        return [replica for replica in self.world.replicas if replica.name.startswith("remediator")]
+
+    @property
+    def leader(self) -> Replica:
+        """The remediator that the leader's Lease names."""
+        lease = self.api.get(LEASE, "nodemend-remediator", well_known.SYSTEM_NAMESPACE) or {}
+        holder = lease["spec"]["holderIdentity"]
+        return next(one for one in self.remediators if holder.startswith(f"{one.process.name}_"))
 
     @property
     def now(self) -> float:

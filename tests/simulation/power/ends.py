@@ -3,7 +3,7 @@
 from typing import ClassVar, Final
 
 from nodemend.api import well_known
-from nodemend.api.resources import METAL3_REMEDIATION, NODE, VOLUME_ATTACHMENT
+from nodemend.api.resources import METAL3_REMEDIATION, NODE, POD, VOLUME_ATTACHMENT
 from simulation.metal3.rack import BY_DELETION
 from tests.simulation.convergence import InvariantBrokenError
 from tests.simulation.power.directed import BEGUN_WITHIN, SICK, Directed, Moment
@@ -92,12 +92,16 @@ class Waits(Directed):
 class PodsLeave(Directed):
     """The workloads of a released node leave slowly: Kubernetes' controllers are away for a while.
 
-    Its volumes leave before its pods, and another client taints the node for its own reasons.
+    Its volumes leave before its pods, and another client taints the node for its own reasons. In some seeds
+    the API server's caches are from before there were pods.
     """
 
     family: ClassVar[str] = "PodsLeave"
 
     def play(self) -> None:
+        if self.chance.random() < 0.4:
+            self.tell("caches are behind")
+            self._lag(self.world.server.revision)
         self.begin()
         self.sick.hung = True
         self.once(Moment.RELEASED, self._released, after=0.01)
@@ -106,6 +110,7 @@ class PodsLeave(Directed):
         if self.counts["tainted by another"] and THEIR_TAINT not in node["spec"]["taints"]:
             raise InvariantBrokenError(f"I8: another client's out-of-service taint is gone from {SICK}")
         self.invariants.hosts_are_back()
+        self._lag(None)
         self._untaint(THEIR_TAINT)
         self.settles()
 
@@ -120,6 +125,10 @@ class PodsLeave(Directed):
             if volume["spec"]["nodeName"] == SICK:
                 self.api.delete(VOLUME_ATTACHMENT, volume["metadata"]["name"])
         self.world.scheduler.after(self.chance.uniform(5.0, 40.0), lambda: setattr(engine, "away", False))
+
+    def _lag(self, revision: int | None) -> None:
+        for resource in (POD, VOLUME_ATTACHMENT):
+            self.world.server.lag(resource, revision)
 
     def _untaint(self, taint: dict[str, str]) -> None:
         node = self.api.get(NODE, SICK) or {}

@@ -1,16 +1,18 @@
 """Directed seeds: a write arrives when its sender has given it up, or when another leader has followed."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar, Final
 
 import msgspec
 
 from nodemend.api import well_known
-from nodemend.api.resources import LEASE, METAL3_REMEDIATION, NODE
+from nodemend.api.resources import METAL3_REMEDIATION, NODE, REMEDIATION_POLICY
 from nodemend.kube.request import Method, Request
 from simulation.cluster.replicas import Replica
+from simulation.metal3.rack import NAMESPACE
 from simulation.network import GOOD_LINK, LinkQuality
-from tests.simulation.power.directed import BEGUN_WITHIN, NAMESPACE, SICK, Directed, Moment
+from tests.simulation.power.directed import BEGUN_WITHIN, SICK, Directed, Moment
 from tests.simulation.walking_path.invariants import LATEST_ARRIVAL, is_ours
 
 LATE: Final = LinkQuality(late=1.0)
@@ -33,9 +35,8 @@ class LateWrite(Directed):
                 self.tell("a write is late")
                 self.world.scheduler.after(self.chance.uniform(0.1, 4.0), then)
 
-        for replica in self.world.replicas:
-            if replica.name.startswith("remediator"):
-                replica.link.crash_plan = lambda request, one=replica: plan(one, request)  # type: ignore[misc]
+        for replica in self.remediators:
+            replica.link.crash_plan = partial(plan, replica)
 
 
 class LatePowerOff(LateWrite):
@@ -76,7 +77,8 @@ class LateRelease(LateWrite):
 class Forbidden(Directed):
     """The policy forbids all steps between a power-off request and its release.
 
-    In some seeds that is the moment between evidence and release, at which the leader dies.
+    In some seeds that is the moment between evidence and release, at which the leader dies. In some the API
+    server's cache still has the policy as it was.
     """
 
     family: ClassVar[str] = "Forbidden"
@@ -84,22 +86,23 @@ class Forbidden(Directed):
     def play(self) -> None:
         self.begin()
         self.lose(self.sick)
+        if self.chance.random() < 0.4:
+            self.tell("a cache is behind")
+            self.world.server.lag(REMEDIATION_POLICY, self.world.server.revision)
         if self.chance.random() < 0.5:
             self.once(Moment.EVIDENCE, self._between, after=0.0005)
         else:
             self.once(Moment.HELD, self.forbid, after=self.chance.uniform(0.0, 5.0))
         self.run(BEGUN_WITHIN + self.chance.uniform(20.0, 60.0))
         self.allow()
+        self.world.server.lag(REMEDIATION_POLICY, None)
         self.heal(self.sick)
         self.settles()
 
     def _between(self) -> None:
         self.forbid()
-        lease = self.api.get(LEASE, "nodemend-remediator", well_known.SYSTEM_NAMESPACE) or {}
-        for replica in self.world.replicas:
-            if lease["spec"]["holderIdentity"].startswith(f"{replica.process.name}_"):
-                self.tell("the leader dies")
-                replica.process.crash()
+        self.tell("the leader dies")
+        self.leader.process.crash()
 
 
 class Reboots(Directed):
