@@ -75,13 +75,14 @@ class Directed:
     crossed: ClassVar[bool] = False
     """True if the BMCs of the first two hosts are interchanged."""
     provider_id: ClassVar[str] = NEWER_FORM
+    judged_by: ClassVar[type[PowerInvariants]] = PowerInvariants
     latest_arrival: ClassVar[float] = 1.0
     """Longest time in seconds from the sending of a write to its effect."""
 
     def __init__(self, seed: int, *, keep_trace: bool = False) -> None:
         self.chance = Random(f"directed {seed}")
         self.counts: Counter[str] = Counter()
-        self.invariants = PowerInvariants()
+        self.invariants = self.judged_by()
         self.invariants.latest_arrival = self.latest_arrival
         shape = shaped(
             machines=self.machines,

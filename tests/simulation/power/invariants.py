@@ -62,8 +62,11 @@ class PowerInvariants(Invariants):
         return POLICY_READ_WITHIN + self.latest_arrival
 
     def _saw_release(self, name: str, uid: str, boot: str | None) -> None:
-        """Check I1, too: the boot that the evidence names has ended."""
         super()._saw_release(name, uid, boot)
+        self._has_ended(name, uid)
+
+    def _has_ended(self, name: str, uid: str) -> None:
+        """Check I1: the boot that the evidence for this Node names has ended."""
         machine = self.world.machines[name]
         for one in self.world.admin_api.list(METAL3_REMEDIATION):
             status = one.get("status") or {}

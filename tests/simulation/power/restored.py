@@ -42,12 +42,14 @@ class Restored(Directed):
         self.run(WATCHED_FOR)
 
     def _restore(self, backup: Snapshot) -> None:
-        what = self.chance.choice((self._go_on, self._restart, self._sleep, self._one_sleeps))
+        what = self.chance.choice(
+            (self._go_on, self._restart, self._sleep, self._one_sleeps, self._one_sleeps)
+        )
         self.tell(f"etcd is restored, and remediators {what.__name__.strip('_').replace('_', ' ')}")
         for replica in self.world.replicas:
             replica.link.drop_requests()
         what()
-        raised = self.chance.choice((0, RAISED))
+        raised = self.chance.choice((0, RAISED, RAISED))
         bump = self.world.server.revision - backup.revision + raised if raised else 0
         self.world.server.restore(backup, bump=bump)
 

@@ -19,7 +19,14 @@ from tests.simulation.power.invariants import PowerInvariants
 from tests.simulation.power.late_writes import Forbidden, LatePowerOff, LateRelease, Reboots
 from tests.simulation.power.members import ROLE
 from tests.simulation.power.restored import Restored
-from tests.simulation.power.wrong_machines import EqualNames, OldTruth, SpeaksOn, WrongMachine
+from tests.simulation.power.wrong_machines import (
+    EqualNames,
+    NewBoard,
+    OldTruth,
+    SpeaksAgain,
+    SpeaksOn,
+    WrongMachine,
+)
 from tests.simulation.walking_path.faults import FAULTS_CEASE, FaultRates, Faults
 
 SETTLED_BY = FAULTS_CEASE + 6000.0
@@ -51,6 +58,8 @@ FAMILIES: Final[tuple[type[Directed], ...]] = (
     Quorum,
     Waits,
     Restored,
+    SpeaksAgain,
+    NewBoard,
 )
 """Families of directed seeds, used in turn."""
 

@@ -5,7 +5,7 @@ from typing import ClassVar, Final
 from nodemend.api import well_known
 from nodemend.api.meta import print_micro_time
 from nodemend.api.resources import BARE_METAL_HOST, EVENT, LEASE, NODE
-from simulation.cluster.machines import system_uuid
+from simulation.cluster.machines import BOOT_TAKES, RENEW_EVERY, system_uuid
 from simulation.cluster.world import FOREIGN_TAINT
 from simulation.metal3.rack import (
     CROSSED,
@@ -16,10 +16,15 @@ from simulation.metal3.rack import (
     machine_of,
     owned_by,
 )
+from tests.simulation.convergence import InvariantBrokenError
 from tests.simulation.power.directed import ANOTHER, BEGUN_WITHIN, SICK, Directed, Moment
+from tests.simulation.power.invariants import PowerInvariants
+from tests.simulation.walking_path.invariants import is_ours
 
 OPENSHIFT_FORM: Final = "baremetalhost:///{namespace}/{host}/{uid}"
 AN_EARLIER_UID: Final = "11111111-2222-4333-8444-555555555555"
+TAINT_STAYS: Final = 20.0
+"""Seconds for which Nodemend's taint may stay on a node after its kubelet is heard again."""
 WATCHED_FOR: Final = 120.0
 """Seconds from the time by which a power-off would have been requested."""
 
@@ -141,6 +146,51 @@ class SpeaksOn(Directed):
     def _falls_silent(self) -> None:
         self.tell("its kubelet falls silent")
         self._renews = False
+
+
+class _WithoutProof(PowerInvariants):
+    """Permits releases on the power state of another machine, as long as no fact shows that it is another."""
+
+    def _has_ended(self, name: str, uid: str) -> None: ...
+
+
+class SpeaksAgain(Directed):
+    """Cables are mixed up, no fact shows it, and the kubelet of the released boot is heard again.
+
+    Kubernetes' controllers are away, so nothing has been removed yet, and it need not be.
+    """
+
+    family: ClassVar[str] = "SpeaksAgain"
+    crossed: ClassVar[bool] = True
+    judged_by: ClassVar[type[PowerInvariants]] = _WithoutProof
+
+    def play(self) -> None:
+        note_wrong_uuids(self)
+        self.begin()
+        self.sick.connected = False
+        self.once(Moment.RELEASED, self._is_heard)
+        self.run_until(lambda: self.world.engine.away, BEGUN_WITHIN)
+        self.run(BOOT_TAKES + RENEW_EVERY + TAINT_STAYS)
+        node = self.api.get(NODE, SICK) or {}
+        if any(map(is_ours, node["spec"]["taints"])):
+            raise InvariantBrokenError(f"I1: our taint stays on {SICK}, whose kubelet speaks")
+
+    def _is_heard(self) -> None:
+        self.tell("its kubelet is heard again")
+        self.world.engine.away = True
+        self.world.scheduler.after(self.chance.uniform(0.5, 5.0), lambda: self.heal(self.sick))
+
+
+class NewBoard(SpeaksAgain):
+    """Somebody powers a released node on before its workloads have left, and its board is another one."""
+
+    family: ClassVar[str] = "NewBoard"
+    crossed: ClassVar[bool] = False
+    judged_by: ClassVar[type[PowerInvariants]] = PowerInvariants
+
+    def _is_heard(self) -> None:
+        self.sick.system_uuid = system_uuid("spare")
+        super()._is_heard()
 
 
 class OldTruth(Directed):
