@@ -11,6 +11,7 @@ from tests.simulation.walking_path.invariants import is_ours
 
 BACK_WITHIN: Final = 400.0
 """Seconds from the loss of a node until its host is on again, though its remediation ended early."""
+HEALED_WITHIN: Final = 600.0
 TWO_SWEEPS: Final = 130.0
 """Seconds."""
 THEIR_TAINT: Final = {"key": well_known.OUT_OF_SERVICE, "value": "theirs", "effect": "NoSchedule"}
@@ -31,7 +32,7 @@ class Ends(Directed):
             self._was_off_before()
         self.tell("it hangs")
         self.sick.hung = True
-        end = self.chance.choice((self._call_off, self._force_away, self._force_away))
+        end = self.chance.choice((self._call_off, self._call_off, self._force_away))
         moment = self.chance.choice((Moment.PREPARED, Moment.HELD, Moment.HELD, Moment.SEEN_OFF))
         self.once(moment, end, after=self.chance.uniform(0.0, 3.0))
         self.run(BEGUN_WITHIN)
@@ -105,7 +106,8 @@ class PodsLeave(Directed):
         self.begin()
         self.sick.hung = True
         self.once(Moment.RELEASED, self._released, after=0.01)
-        self.run(BEGUN_WITHIN + TWO_SWEEPS)
+        self.run_until(lambda: self.sick.boots > 1 and self.sick.kubelet_works, HEALED_WITHIN)
+        self.run(60.0)
         node = self.api.get(NODE, SICK) or {}
         if self.counts["tainted by another"] and THEIR_TAINT not in node["spec"]["taints"]:
             raise InvariantBrokenError(f"I8: another client's out-of-service taint is gone from {SICK}")
