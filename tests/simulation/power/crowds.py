@@ -1,4 +1,4 @@
-"""Directed seeds: several nodes fail at once, and the policy's limits are kept whoever asks."""
+"""Directed seeds: several nodes fail at once, and the policy's limits are kept for every requester."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final

@@ -46,7 +46,7 @@ LENIENT: Final = {
 Object = dict[str, Any]
 
 
-class Moment(Enum):
+class WriteKind(Enum):
     """Writes of the remediators that a danger follows."""
 
     PREPARED = auto()
@@ -95,7 +95,7 @@ class Directed:
         self.world = World(name, shape, self.invariants.started, keep_trace=keep_trace)
         self.rack = furnish(self.world, self.spec, crossed=self.crossed, provider_id=self.provider_id)
         self.api = self.world.admin_api
-        self._awaited: defaultdict[Moment, list[Callable[[], None]]] = defaultdict(list)
+        self._awaited: defaultdict[WriteKind, list[Callable[[], None]]] = defaultdict(list)
         for member in sorted(self.world.machines)[: self.control_plane]:
             self.api.patch(NODE, member, {"metadata": {"labels": {ROLE: ""}}})
         self.invariants.watch(self.world)
@@ -131,7 +131,7 @@ class Directed:
         self.world.run(self.now + seconds)
 
     def run_until(self, ready: Callable[[], bool], within: float) -> bool:
-        """Run until it is ready, at most for so many seconds. Return whether it is."""
+        """Run until it is ready, at most `within` seconds. Return whether it is."""
         by = self.now + within
         while not ready() and self.now < by:
             self.run(0.5)
@@ -144,13 +144,13 @@ class Directed:
         self.counts[fault] += 1
         self.world.scheduler.note(f"fault: {fault}")
 
-    def once(self, moment: Moment, action: Callable[[], None], after: float = 0.0) -> None:
-        """Act once, so many seconds after the next such write."""
+    def once(self, kind: WriteKind, action: Callable[[], None], after: float = 0.0) -> None:
+        """Act once, `after` seconds after the next such write."""
 
         def act() -> None:
             self.world.scheduler.after(after, action)
 
-        self._awaited[moment].append(act if after else action)
+        self._awaited[kind].append(act if after else action)
 
     def lose(self, machine: Machine) -> None:
         """Let its kubelet fall silent while its processes run on."""
@@ -211,8 +211,8 @@ class Directed:
         self.api.patch(REMEDIATION_POLICY, well_known.POLICY_NAME, {"spec": spec})
 
     def _saw_write(self, _user: str, request: Request, answer: ApiResponse) -> None:
-        for moment in _moments(request, answer):
-            actions, self._awaited[moment] = self._awaited[moment], []
+        for kind in _kinds_of(request, answer):
+            actions, self._awaited[kind] = self._awaited[kind], []
             for act in actions:
                 act()
 
@@ -221,25 +221,25 @@ class Directed:
         self.world.close()
 
 
-def _moments(request: Request, answer: ApiResponse) -> list[Moment]:
+def _kinds_of(request: Request, answer: ApiResponse) -> list[WriteKind]:
     if request.path.startswith("/api/v1/nodes/"):
         if request.method is Method.DELETE:
-            return [Moment.RELEASED]
+            return [WriteKind.RELEASED]
         taints = (msgspec.json.decode(request.body).get("spec") or {}).get("taints") or ()
-        return [Moment.RELEASED] if any(map(is_ours, taints)) else []
+        return [WriteKind.RELEASED] if any(map(is_ours, taints)) else []
     if "/baremetalhosts/" in request.path:
         change = msgspec.json.decode(request.body)["metadata"].get("annotations") or {}
         held = any(
             key.startswith(well_known.POWER_OFF_REQUEST_PREFIX) and value is not None
             for key, value in change.items()
         )
-        return [Moment.HELD] if held else []
+        return [WriteKind.HELD] if held else []
     if "/metal3remediations/" in request.path and request.path.endswith("/status"):
         written = msgspec.json.decode(request.body).get("status") or {}
         fields = {
-            "seenOnVersion": Moment.PREPARED,
-            "seenOff": Moment.SEEN_OFF,
-            "evidence": Moment.EVIDENCE,
+            "seenOnVersion": WriteKind.PREPARED,
+            "seenOff": WriteKind.SEEN_OFF,
+            "evidence": WriteKind.EVIDENCE,
         }
         return [moment for field, moment in fields.items() if written.get(field)]
     return []

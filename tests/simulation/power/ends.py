@@ -1,4 +1,4 @@
-"""Directed seeds: the end of a power cycle, in time or not, leaves nothing behind and gives power back."""
+"""Directed seeds: the end of a power cycle leaves nothing behind, and the host is on again."""
 
 from typing import ClassVar, Final
 
@@ -6,7 +6,7 @@ from nodemend.api import well_known
 from nodemend.api.resources import METAL3_REMEDIATION, NODE, POD, VOLUME_ATTACHMENT
 from simulation.metal3.rack import BY_DELETION
 from tests.simulation.convergence import InvariantBrokenError
-from tests.simulation.power.directed import BEGUN_WITHIN, SICK, Directed, Moment
+from tests.simulation.power.directed import BEGUN_WITHIN, SICK, Directed, WriteKind
 from tests.simulation.walking_path.invariants import is_ours
 
 BACK_WITHIN: Final = 400.0
@@ -33,7 +33,7 @@ class Ends(Directed):
         self.tell("it hangs")
         self.sick.hung = True
         end = self.chance.choice((self._call_off, self._call_off, self._force_away))
-        moment = self.chance.choice((Moment.PREPARED, Moment.HELD, Moment.HELD, Moment.SEEN_OFF))
+        moment = self.chance.choice((WriteKind.PREPARED, WriteKind.HELD, WriteKind.HELD, WriteKind.SEEN_OFF))
         self.once(moment, end, after=self.chance.uniform(0.0, 3.0))
         self.run(BEGUN_WITHIN)
         self._stays_on()
@@ -62,7 +62,7 @@ class Ends(Directed):
             self.heal(self.sick)
 
     def _stays_on(self) -> None:
-        """Check I7: power returns, though a remediation that was called off is still there."""
+        """Check I7: power returns, though a cancelled remediation still exists."""
         self.run(BACK_WITHIN - BEGUN_WITHIN)
         if self.counts["called off"]:
             self.invariants.hosts_are_back()
@@ -105,7 +105,7 @@ class PodsLeave(Directed):
             self._lag(self.world.server.revision)
         self.begin()
         self.sick.hung = True
-        self.once(Moment.RELEASED, self._released, after=0.01)
+        self.once(WriteKind.RELEASED, self._released, after=0.01)
         self.run_until(lambda: self.sick.boots > 1 and self.sick.kubelet_works, HEALED_WITHIN)
         self.run(60.0)
         node = self.api.get(NODE, SICK) or {}
@@ -150,7 +150,7 @@ class ForcedUnderTaint(PodsLeave):
         self.begin()
         self.sick.hung = True
         self.world.engine.stuck.add(SICK)
-        self.once(Moment.RELEASED, self.force_away, after=self.chance.uniform(0.5, 20.0))
+        self.once(WriteKind.RELEASED, self.force_away, after=self.chance.uniform(0.5, 20.0))
         self.run(BEGUN_WITHIN + TWO_SWEEPS)
         self.world.engine.stuck.clear()
         node = self.api.get(NODE, SICK) or {}
@@ -172,7 +172,7 @@ class DeletedNode(Directed):
     def play(self) -> None:
         self.begin()
         self.sick.hung = True
-        self.once(Moment.RELEASED, self._released, after=self.chance.uniform(0.1, 3.0))
+        self.once(WriteKind.RELEASED, self._released, after=self.chance.uniform(0.1, 3.0))
         self.run(BEGUN_WITHIN + TWO_SWEEPS)
         self.world.engine.fall_behind(0.0)
         self.settles()

@@ -12,7 +12,7 @@ from nodemend.kube.request import Method, Request
 from simulation.cluster.replicas import Replica
 from simulation.metal3.rack import NAMESPACE
 from simulation.network import GOOD_LINK, LinkQuality
-from tests.simulation.power.directed import BEGUN_WITHIN, SICK, Directed, Moment
+from tests.simulation.power.directed import BEGUN_WITHIN, SICK, Directed, WriteKind
 from tests.simulation.walking_path.invariants import LATEST_ARRIVAL, is_ours
 
 LATE: Final = LinkQuality(late=1.0)
@@ -66,10 +66,10 @@ class LateRelease(LateWrite):
     def play(self) -> None:
         self.begin()
         self.lose(self.sick)
-        doubt = self.chance.choice((well_known.HOST_PAUSED, well_known.HOST_DETACHED))
-        self.delays(_taints, lambda: self.annotate(SICK, doubt, ""))
+        unmanaged = self.chance.choice((well_known.HOST_PAUSED, well_known.HOST_DETACHED))
+        self.delays(_taints, lambda: self.annotate(SICK, unmanaged, ""))
         self.run(BEGUN_WITHIN + LATEST_ARRIVAL)
-        self.annotate(SICK, doubt, None)
+        self.annotate(SICK, unmanaged, None)
         self.heal(self.sick)
         self.settles()
 
@@ -90,9 +90,9 @@ class Forbidden(Directed):
             self.tell("a cache is behind")
             self.world.server.lag(REMEDIATION_POLICY, self.world.server.revision)
         if self.chance.random() < 0.5:
-            self.once(Moment.EVIDENCE, self._between, after=0.0005)
+            self.once(WriteKind.EVIDENCE, self._between, after=0.0005)
         else:
-            self.once(Moment.HELD, self.forbid, after=self.chance.uniform(0.0, 5.0))
+            self.once(WriteKind.HELD, self.forbid, after=self.chance.uniform(0.0, 5.0))
         self.run(BEGUN_WITHIN + self.chance.uniform(20.0, 60.0))
         self.allow()
         self.world.server.lag(REMEDIATION_POLICY, None)

@@ -8,11 +8,11 @@ from simulation.api_server.storage import Snapshot
 from simulation.cluster.engine import WORKLOAD_NAMESPACE
 from simulation.cluster.replicas import Replica
 from simulation.network import CrashPoint
-from tests.simulation.power.directed import Directed, Moment
+from tests.simulation.power.directed import Directed, WriteKind
 
 HEALED_WITHIN: Final = 350.0
 WORKLOAD: Final = "db-0"
-"""It runs on the sick node, before and after its power cycle."""
+"""It runs on the unhealthy node, before and after its power cycle."""
 RAISED: Final = 1_000_000
 WATCHED_FOR: Final = 100.0
 
@@ -20,9 +20,9 @@ WATCHED_FOR: Final = 100.0
 class Restored(Directed):
     """Meanwhile the node was released, and its next boot runs the same workload. It is cut off now.
 
-    The operator of hosts sleeps, so the restored host is off under Nodemend's request. All that the evidence
-    names is there again. Remediators go on, are restarted, or sleep through the restore. Or one sleeps, and
-    wakes when the other has claimed the leader's Lease and died.
+    The operator of hosts sleeps, so the restored host is off under Nodemend's request. Every object that
+    the evidence names exists again. Remediators go on, are restarted, or sleep through the restore. Or one
+    sleeps, and wakes when the other has claimed the leader's Lease and died.
     """
 
     family: ClassVar[str] = "Restored"
@@ -31,7 +31,7 @@ class Restored(Directed):
         backups: list[Snapshot] = []
         self.begin()
         self.sick.hung = True
-        self.once(Moment.EVIDENCE, lambda: backups.append(self.world.server.snapshot()), after=0.0005)
+        self.once(WriteKind.EVIDENCE, lambda: backups.append(self.world.server.snapshot()), after=0.0005)
         self.run_until(lambda: self.sick.boots > 1 and self.remediation() is None, HEALED_WITHIN)
         self.run(self.chance.uniform(5.0, 30.0))
         self.api.delete(POD, WORKLOAD, WORKLOAD_NAMESPACE)

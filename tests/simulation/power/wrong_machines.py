@@ -17,14 +17,14 @@ from simulation.metal3.rack import (
     owned_by,
 )
 from tests.simulation.convergence import InvariantBrokenError
-from tests.simulation.power.directed import ANOTHER, BEGUN_WITHIN, SICK, Directed, Moment
+from tests.simulation.power.directed import ANOTHER, BEGUN_WITHIN, SICK, Directed, WriteKind
 from tests.simulation.power.invariants import PowerInvariants
 from tests.simulation.walking_path.invariants import is_ours
 
 OPENSHIFT_FORM: Final = "baremetalhost:///{namespace}/{host}/{uid}"
 AN_EARLIER_UID: Final = "11111111-2222-4333-8444-555555555555"
 TAINT_STAYS: Final = 20.0
-"""Seconds for which Nodemend's taint may stay on a node after its kubelet is heard again."""
+"""Seconds for which Nodemend's taint may stay on a node after its kubelet reports again."""
 WATCHED_FOR: Final = 120.0
 """Seconds from the time by which a power-off would have been requested."""
 
@@ -32,7 +32,7 @@ WATCHED_FOR: Final = 120.0
 class WrongMachine(Directed):
     """Cables are mixed up: a host is not the machine of the Node for which it is found. One fact shows that.
 
-    An admin noted the system UUIDs on the hosts. Or the host was made anew for another machine, and the
+    An admin noted the system UUIDs on the hosts. Or the host was recreated for another machine, and the
     Node's provider ID has the UID of the earlier one. Or the Node of the other machine states the same host.
     """
 
@@ -65,7 +65,7 @@ class WrongMachine(Directed):
         self._register_as(ANOTHER, self.sick.provider_id)
 
     def _register_as(self, name: str, provider_id: str) -> None:
-        """Register the Node anew with this provider ID: it cannot be changed."""
+        """Register the Node again with this provider ID: it cannot be changed."""
         self.world.machines[name].provider_id = provider_id
         self.api.delete(NODE, name)
         self.world.machines[name].restart_kubelet()
@@ -124,7 +124,7 @@ class SpeaksOn(Directed):
         self._is_not_ready()
         self._renews = True
         self._renew()
-        self.once(Moment.SEEN_OFF, self._falls_silent, after=self.chance.uniform(11.0, 35.0))
+        self.once(WriteKind.SEEN_OFF, self._falls_silent, after=self.chance.uniform(11.0, 35.0))
         self.run(BEGUN_WITHIN + WATCHED_FOR)
 
     def _is_not_ready(self) -> None:
@@ -155,7 +155,7 @@ class _WithoutProof(PowerInvariants):
 
 
 class SpeaksAgain(Directed):
-    """Cables are mixed up, no fact shows it, and the kubelet of the released boot is heard again.
+    """Cables are mixed up, no fact shows it, and the kubelet of the released boot reports again.
 
     Kubernetes' controllers are away, so nothing has been removed yet, and it need not be.
     """
@@ -168,7 +168,7 @@ class SpeaksAgain(Directed):
         note_wrong_uuids(self)
         self.begin()
         self.sick.connected = False
-        self.once(Moment.RELEASED, self._is_heard)
+        self.once(WriteKind.RELEASED, self._is_heard)
         self.run_until(lambda: self.world.engine.away, BEGUN_WITHIN)
         self.run(BOOT_TAKES + RENEW_EVERY + TAINT_STAYS)
         node = self.api.get(NODE, SICK) or {}
@@ -182,7 +182,7 @@ class SpeaksAgain(Directed):
 
 
 class NewBoard(SpeaksAgain):
-    """Somebody powers a released node on before its workloads have left, and its board is another one."""
+    """A user powers a released node on before its workloads have left, and its board is another one."""
 
     family: ClassVar[str] = "NewBoard"
     crossed: ClassVar[bool] = False
@@ -194,9 +194,9 @@ class NewBoard(SpeaksAgain):
 
 
 class OldTruth(Directed):
-    """metal3 tells late that the host was off, and by then its machine runs again.
+    """metal3 reports late that the host was off, and by then its machine runs again.
 
-    Another client had it powered off, and somebody pressed its button while the host's operator slept. The
+    Another client had it powered off, and a user pressed its button while the host's operator slept. The
     order to power it off that follows is accepted, and nothing happens. Events of that earlier power-off
     exist, or one of an earlier host of that name is published late.
     """
@@ -219,7 +219,7 @@ class OldTruth(Directed):
         self.run(self.chance.uniform(40.0, 50.0))
         self.sick.connected = False
         if self.chance.random() < 0.7:
-            self.once(Moment.HELD, self._publish_late, after=self.chance.uniform(0.0, 20.0))
+            self.once(WriteKind.HELD, self._publish_late, after=self.chance.uniform(0.0, 20.0))
         self.run(BEGUN_WITHIN + WATCHED_FOR)
 
     def _publish_late(self) -> None:

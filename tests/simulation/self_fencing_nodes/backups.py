@@ -15,7 +15,7 @@ class EvidenceFromBackup(Directed):
     """The backup says that a boot of the node is over, and that its gate holds the next one back.
 
     Both were true when the backup was made. The node serves again, and is unreachable when etcd is restored:
-    nothing on its Node or on its Lease shows that it runs. Managers go on, or start anew.
+    nothing on its Node or on its Lease shows that it runs. Managers go on, or restart.
     """
 
     family: ClassVar[str] = "EvidenceFromBackup"

@@ -50,7 +50,7 @@ class SlewedClocks(LongestLife):
 
 
 class LateWords(LongestLife):
-    """The node lives by its peers' answers, which arrive late: their last look precedes the marker.
+    """The node lives by its peers' answers, which arrive late: their last API check precedes the marker.
 
     Only its kubelet reaches the API server. Managers are paused until the node asks its peers.
     """
@@ -124,7 +124,7 @@ class LateReads(LongestLife):
 
 
 class LongOutage(Directed):
-    """Most peers lose the API server for good, and the node lives on by what they say."""
+    """Most peers lose the API server permanently, and the node lives on by what they say."""
 
     family: ClassVar[str] = "LongOutage"
 

@@ -89,7 +89,7 @@ class Directed:
         self.cluster.scheduler.after(seconds, what)
 
     def waits_for(self, holds: Callable[[], bool], within: float = 120.0) -> bool:
-        """Run until this holds; return False if it does not within so many seconds."""
+        """Run until this holds; return False if it does not `within` this time."""
         cluster = self.cluster
         by = cluster.scheduler.now + within
         while not holds() and cluster.scheduler.now < by:

@@ -46,7 +46,7 @@ class FencingInvariants:
         """True seconds from a marker to the release by time."""
         self.marked_at: dict[str, float] = {}
         self.stopped_at: float | None = None
-        """Time at which the policy stopped every remediation; None while it does not."""
+        """Time at which the policy stopped every remediation; None if it permits them."""
         self.on_begun: Callable[[str], None] = lambda node: None
         """Called when a remediation begins, just before its marker is written."""
         self.on_marked: Callable[[str], None] = lambda node: None

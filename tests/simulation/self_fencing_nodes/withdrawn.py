@@ -71,7 +71,7 @@ class Withdrawn(Directed):
 class Orphaned(Directed):
     """A user deletes a remediation together with its finalizer, while our taint is on its Node.
 
-    Nobody but a person takes the taint off; until then the gate must stay closed, and then it must open.
+    Only a user removes the taint; until then the gate must stay closed, and then it must open.
     """
 
     family: ClassVar[str] = "Orphaned"

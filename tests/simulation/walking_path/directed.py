@@ -158,7 +158,7 @@ class Directed:
         running = Counter(who for machine in elsewhere for who in machine.running.values())
         return running == Counter(self.world.workloads)
 
-    # What happens.
+    # Events.
 
     def cut_off(self) -> None:
         """Cut the node off. Its processes run on."""
@@ -249,7 +249,7 @@ class Directed:
     def resume(self) -> None:
         self.set_policy({"mode": "Act", "pause": None})
 
-    # What must follow.
+    # Required results.
 
     def released_in_time(self) -> None:
         self.until(self.runs_elsewhere, RELEASED_WITHIN, f"I13: the workloads of {SICK} are not released")

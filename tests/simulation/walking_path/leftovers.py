@@ -47,7 +47,7 @@ class LocksLeftOver(Directed):
 
 
 class LockLost(Directed):
-    """Somebody deletes the lock after the evidence, and a remediation in another namespace takes it."""
+    """A user deletes the lock after the evidence, and a remediation in another namespace takes it."""
 
     family: ClassVar[str] = "LockLost"
 

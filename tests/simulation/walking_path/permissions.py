@@ -23,7 +23,7 @@ class PermissionWithdrawn(Directed):
 
     def play(self) -> None:
         self.run(self.chance.uniform(25.0, 40.0))
-        self.chance.choice((self._before_it_fails, self._before_the_word))()
+        self.chance.choice((self._before_it_fails, self._before_the_confirmation))()
         self.on_evidence(self.blind)
         self.resume()
         self.begins()
@@ -59,7 +59,7 @@ class PermissionWithdrawn(Directed):
         self.run(BEGUN_WITHIN + 30.0)
         self.world.server.lag(REMEDIATION_POLICY, None)
 
-    def _before_the_word(self) -> None:
+    def _before_the_confirmation(self) -> None:
         self.lose_power()
         self.begins()
         self._withdraw()

@@ -20,10 +20,10 @@ IN_FLIGHT: Final = (10.0, 45.0)
 
 
 class SpeaksAgain(Directed):
-    """A released node speaks while its pods are still there, because Kubernetes' controllers are away.
+    """A released node's kubelet reports while pods are left, because Kubernetes' controllers are away.
 
-    The confirmed boot speaks, as the machine was only suspended; or the disks were moved to another machine,
-    which reports a new boot. That proves nothing about the old machine. In some seeds it speaks before the
+    The confirmed boot reports, as the machine was only suspended; or the disks were moved to another machine,
+    which reports a new boot. That proves nothing about the old machine. In some seeds it reports before the
     release.
     """
 
@@ -61,7 +61,7 @@ class SpeaksAgain(Directed):
             raise InvariantBrokenError(f"I2: {SICK} is released because another machine has booted")
         self.world.engine.away = False
         if not same_boot:
-            # Its message advises that, as nobody but the operator knows about the old machine.
+            # Its message advises that, as only the operator knows about the old machine.
             self.tell("the remediation is deleted")
             self.world.admin_api.delete(MANUAL_REMEDIATION, SICK, well_known.SYSTEM_NAMESPACE)
         self.settles()
@@ -99,7 +99,7 @@ class RenewsInFlight(WrongConfirmation):
 class VolumesLeaveFirst(Directed):
     """The volumes of a released node are detached, while its pods are still there.
 
-    Kubernetes' controllers are away for that time, and somebody detaches the volumes by hand.
+    Kubernetes' controllers are away for that time, and a user detaches the volumes by hand.
     """
 
     family: ClassVar[str] = "VolumesLeaveFirst"

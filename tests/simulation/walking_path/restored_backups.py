@@ -13,7 +13,7 @@ from tests.simulation.walking_path.wrong_confirmations import WrongConfirmation
 TAKES_OVER: Final = 30.0
 """Seconds within which another replica leads."""
 FROZEN_FOR: Final = (20.0, 26.0)
-"""Seconds. Meanwhile a leader notices the restore, and claims its Lease anew after 15."""
+"""Seconds. Meanwhile a leader notices the restore, and claims its Lease again after 15."""
 RENEWED_SINCE: Final = (3.0, 10.0)
 """Seconds in which a leader renews its Lease at least once."""
 

@@ -43,7 +43,7 @@ class WrongConfirmation(Directed):
 
 
 class ConfirmedTooLate(WrongConfirmation):
-    """The policy holds a release for a while, and the node that was confirmed speaks meanwhile.
+    """The policy holds a release for a while, and the kubelet of the confirmed node reports meanwhile.
 
     The same boot renews its Lease once more; or a new boot reports itself, and no renewal follows. Then the
     node is cut off, and the release is no longer held.

@@ -35,7 +35,7 @@ from nodemend.safety.host_power import HostPowerUncertain, power_uncertainty
 
 
 def _fact(kind: str, state: str, *says: str) -> Branch:
-    """Return a fact about the parent object, without an object of its own."""
+    """Return a fact about the parent object, which has no object itself."""
     return Branch(kind=kind, state=state, says=says)
 
 
