@@ -177,3 +177,9 @@ class PowerInvariants(Invariants):
         off = [machine.name for machine in self.world.machines.values() if not machine.powered]
         if off:
             raise InvariantBrokenError(f"I7: {off} are left off")
+
+
+class CrossedBmcInvariants(PowerInvariants):
+    """BMCs are mixed up. A release may rest on the power state of another machine that no fact reveals."""
+
+    def _has_ended(self, name: str, uid: str) -> None: ...

@@ -18,7 +18,7 @@ from simulation.metal3.rack import (
 )
 from tests.simulation.convergence import InvariantBrokenError
 from tests.simulation.power.directed import ANOTHER, BEGUN_WITHIN, SICK, Directed, WriteKind
-from tests.simulation.power.invariants import PowerInvariants
+from tests.simulation.power.invariants import CrossedBmcInvariants, PowerInvariants
 from tests.simulation.walking_path.invariants import is_ours
 
 OPENSHIFT_FORM: Final = "baremetalhost:///{namespace}/{host}/{uid}"
@@ -148,12 +148,6 @@ class SpeaksOn(Directed):
         self._renews = False
 
 
-class _WithoutProof(PowerInvariants):
-    """Permits releases on the power state of another machine, as long as no fact shows that it is another."""
-
-    def _has_ended(self, name: str, uid: str) -> None: ...
-
-
 class SpeaksAgain(Directed):
     """Cables are mixed up, no fact shows it, and the kubelet of the released boot reports again.
 
@@ -162,7 +156,7 @@ class SpeaksAgain(Directed):
 
     family: ClassVar[str] = "SpeaksAgain"
     crossed: ClassVar[bool] = True
-    judged_by: ClassVar[type[PowerInvariants]] = _WithoutProof
+    judged_by: ClassVar[type[PowerInvariants]] = CrossedBmcInvariants
 
     def play(self) -> None:
         note_wrong_uuids(self)
