@@ -77,7 +77,11 @@ def _owns_confirmation_alone(fields: bytes) -> bool:
     return owned.keys() == {"f:spec"} and owned["f:spec"].keys() <= {".", "f:confirmation"}
 
 
-ManualInputs = Inputs[ManualFacts]
+@dataclass(frozen=True, slots=True)
+class ManualInputs(Inputs[ManualFacts]):
+    """Of one pass over a ManualRemediation. A class, as Python 3.11 cannot make a frozen one by an alias."""
+
+
 ManualRecorder = StepRecorder[ManualRemediation, Step]
 
 
