@@ -1,8 +1,10 @@
 """Replicas of Nodemend's programs in the simulated world: start, crash, restart."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, cast
 
+from nodemend.api import well_known
+from nodemend.api.resources import LEASE
 from nodemend.guard.policy_proof import Admission
 from nodemend.health.manager import Checker, CheckerObservers
 from nodemend.health.node.events import NodeHealthCheckRecorder
@@ -10,6 +12,7 @@ from nodemend.kube.leader_runner import ElectionSettings, WorkOverranError
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.kube.request import LeaseAddress
 from nodemend.remediation.manager import NO_POWERS, EnabledKinds, Remediator, RemediatorObservers
+from simulation.cluster.direct import Direct
 from simulation.network import Endpoint, Fate, Link, LinkQuality
 from simulation.processes import HostClock, SimulatedProcess
 from simulation.scheduler import Scheduler
@@ -116,3 +119,11 @@ class Replica:
             # The real program also exits immediately and is restarted.
             self._scheduler.note(f"{process.name} exits: {overran}")
         process.crash()
+
+
+def find_leader(api: Direct, role: str, replicas: Sequence[Replica]) -> Replica:
+    """Return the replica of this program that holds its Lease, if it still runs; otherwise the first."""
+    lease = api.get(LEASE, f"nodemend-{role}", well_known.SYSTEM_NAMESPACE)
+    holder = (lease["spec"].get("holderIdentity") or "") if lease else ""
+    found = [one for one in replicas if one.name.startswith(role)]
+    return next((one for one in found if holder.startswith(f"{one.process.name}_")), found[0])

@@ -4,19 +4,15 @@ Links are good and other faults are absent, so the judges here are exact where t
 tolerate late writes.
 """
 
-from collections import Counter
 from collections.abc import Mapping
-from random import Random
 from typing import Any, ClassVar, Final
 
-from nodemend.api import well_known
-from nodemend.api.resources import LEASE, REMEDIATION_POLICY
-from simulation.cluster.replicas import Replica
 from simulation.network import GOOD_LINK
 from tests.simulation.checks.faults import LENIENT
 from tests.simulation.checks.invariants import LATEST_ARRIVAL, READ_WITHIN, Invariants
 from tests.simulation.checks.world import POOLS, SECONDS, ChecksWorld
 from tests.simulation.convergence import InvariantBrokenError
+from tests.simulation.directing import DirectedSeed
 
 BEGUN_WITHIN: Final = SECONDS + 15.0
 """Seconds from the failure of a node to its remediation, if no limit holds it."""
@@ -51,43 +47,24 @@ class ExactInvariants(Invariants):
             raise InvariantBrokenError(f"I6: {name} begins with {len(ready)} others of {len(members)} Ready")
 
 
-class Directed:
-    """One seed of one family. `play` runs it to its end."""
+class Directed(DirectedSeed[ChecksWorld, ExactInvariants]):
+    """One seed of one family."""
 
-    family: ClassVar[str]
-    """A constant: streams of chance are named by it."""
     policy: ClassVar[Mapping[str, Any]] = LENIENT
 
     def __init__(self, seed: int, *, keep_trace: bool = False) -> None:
-        self.chance = Random(f"directed {seed}")
-        self.counts: Counter[str] = Counter()
+        super().__init__(seed)
         name = f"{self.family} {seed}"
         self.world = ChecksWorld(name, GOOD_LINK, self.policy, pools=self.pools(), keep_trace=keep_trace)
+        self.api = self.world.api
         self.invariants = ExactInvariants(self.world, self.policy)
 
     def pools(self) -> Mapping[str, int]:
         return POOLS
 
-    def play(self) -> None:
-        raise NotImplementedError
-
-    def run(self, seconds: float) -> None:
-        self.world.run(self.world.scheduler.now + seconds)
-
     def start(self) -> None:
         """Run until the programs know the nodes."""
         self.run(self.chance.uniform(40.0, 60.0))
-
-    @property
-    def leader(self) -> Replica:
-        lease = self.world.api.get(LEASE, "nodemend-checker", well_known.SYSTEM_NAMESPACE)
-        holder = (lease["spec"].get("holderIdentity") or "") if lease else ""
-        found = self.world.replicas
-        return next((one for one in found if holder.startswith(one.process.name)), found[0])
-
-    def tell(self, fault: str) -> None:
-        self.counts[f"fault: {fault}"] += 1
-        self.world.scheduler.note(f"fault: {fault}")
 
     def fail(self, *nodes: str) -> None:
         for node in nodes:
@@ -99,18 +76,6 @@ class Directed:
         for node in nodes:
             self.invariants.unhealthy_since.pop(node, None)
             self.world.report(node, "True")
-
-    def set_policy(self, spec: Mapping[str, Any] | None) -> None:
-        """Change the RemediationPolicy; None deletes it."""
-        if spec is None:
-            self.world.api.delete(REMEDIATION_POLICY, well_known.POLICY_NAME)
-        elif self.world.api.patch(REMEDIATION_POLICY, well_known.POLICY_NAME, {"spec": spec}) is None:
-            body = {"metadata": {"name": well_known.POLICY_NAME}, "spec": {**self.policy, **spec}}
-            self.world.api.create(REMEDIATION_POLICY, body)
-        self.invariants.note_policy()
-
-    def set_pause(self, pause: Mapping[str, str] | None) -> None:
-        self.set_policy({"pause": pause})
 
     def some(self, count: int) -> list[str]:
         """Return nodes that are no members of the control plane."""
@@ -164,7 +129,7 @@ class FailTogether(Directed):
         if self.chance.random() < 0.3:
             self.run(BEGUN_WITHIN)
             self.tell("the checker dies")
-            self.leader.process.crash()
+            self.leader("checker").process.crash()
         self.run(BEGUN_WITHIN + 100.0)
         self.has_begun()
 
@@ -196,18 +161,10 @@ class NotPermitted(Directed):
 
     def play(self) -> None:
         self.start()
-        way = self.chance.choice(("dry run", "paused", "no policy"))
-        self.tell(way)
-        match way:
-            case "no policy":
-                self.set_policy(None)
-            case "paused":
-                self.set_pause({"reason": "a look first", "by": "admin"})
-            case _:
-                self.set_policy({"mode": "DryRun"})
+        self.forbid()
         self.run(READ_WITHIN + LATEST_ARRIVAL)
         self.fail(*self.some(2))
         self.run(BEGUN_WITHIN + 20.0)
-        self.set_policy({"mode": "Act", "pause": None})
+        self.allow()
         self.run(40.0)
         self.has_begun()

@@ -21,9 +21,9 @@ from tests.simulation.checks.invariants import Invariants
 from tests.simulation.checks.recoveries import Switcher
 from tests.simulation.checks.world import ChecksWorld
 from tests.simulation.convergence import InvariantBrokenError, nothing_failed_unseen, settle
+from tests.simulation.directing import family_of
 
 SETTLED_BY: Final = FAULTS_CEASE + 900.0
-DIRECTED_EVERY: Final = 4
 FAMILIES: Final[tuple[type[Directed], ...]] = (EvenControlPlane, FailTogether, Storm, NotPermitted)
 """Families of directed seeds, used in turn."""
 
@@ -50,8 +50,10 @@ Judges = Callable[[ChecksWorld, int], Invariants]
 
 def play(seed: int, *, keep_trace: bool = False, beside: Beside[Judges, ChecksWorld] | None = None) -> Run:
     """Run a seed to its end and check the invariants. Beside another campaign no seed is directed."""
-    if beside is None and seed % DIRECTED_EVERY == 0:
-        return _play_directed(seed, keep_trace=keep_trace)
+    if beside is None and (family := family_of(seed, FAMILIES)):
+        directed = family(seed, keep_trace=keep_trace)
+        broken = directed.play_to_end()
+        return _reported(seed, broken, directed.world, directed.invariants, directed.counts, replaced=0)
     beside = beside or Beside(Invariants)
     fault_rates = FaultRates.draw(Scheduler(seed).chance("weather"))
     world = ChecksWorld(
@@ -75,25 +77,11 @@ def play(seed: int, *, keep_trace: bool = False, beside: Beside[Judges, ChecksWo
         broken = str(failure)
     finally:
         world.close()
-    return _reported(seed, broken, world, invariants, faults.counts, owner.replaced)
-
-
-def _play_directed(seed: int, *, keep_trace: bool) -> Run:
-    directed = FAMILIES[seed // DIRECTED_EVERY % len(FAMILIES)](seed, keep_trace=keep_trace)
-    broken = ""
-    try:
-        directed.play()
-        nothing_failed_unseen(directed.world.replicas)
-    except InvariantBrokenError as failure:
-        broken = str(failure)
-    finally:
-        directed.world.close()
-    counts = directed.counts + Counter({f"directed {directed.family}": 1})
-    return _reported(seed, broken, directed.world, directed.invariants, counts, 0)
+    return _reported(seed, broken, world, invariants, faults.counts, replaced=owner.replaced)
 
 
 def _reported(
-    seed: int, broken: str, world: ChecksWorld, invariants: Invariants, faults: Counter[str], replaced: int
+    seed: int, broken: str, world: ChecksWorld, invariants: Invariants, faults: Counter[str], *, replaced: int
 ) -> Run:
     trace = world.scheduler.trace
     return Run(

@@ -4,7 +4,8 @@ import sys
 from collections import Counter
 
 from tests.simulation.campaigning import Campaign
-from tests.simulation.power.run import DIRECTED_EVERY, Run, play
+from tests.simulation.directing import DIRECTED_EVERY
+from tests.simulation.power.run import Run, play
 
 WANTED_SHARE = 0.30
 """Of the seeds with mixed faults."""

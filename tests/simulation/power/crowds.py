@@ -5,7 +5,8 @@ from typing import Any, ClassVar, Final
 
 from nodemend.api.resources import METAL3_REMEDIATION
 from simulation.metal3.rack import NAMESPACE
-from tests.simulation.power.directed import BEGUN_WITHIN, LENIENT, Directed
+from tests.simulation.power.directed import BEGUN_WITHIN, Directed
+from tests.simulation.walking_path.faults import LENIENT
 
 NOTICED: Final = 70.0
 """Seconds after which lost nodes have been observed not Ready for 20 s."""

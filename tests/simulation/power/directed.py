@@ -1,9 +1,8 @@
 """Directed seeds: each meets one danger of power cycles, with good links and random timing."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from enum import Enum, auto
-from random import Random
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -11,10 +10,8 @@ import msgspec
 from nodemend.api import well_known
 from nodemend.api.resources import (
     BARE_METAL_HOST,
-    LEASE,
     METAL3_REMEDIATION,
     NODE,
-    REMEDIATION_POLICY,
     Resource,
 )
 from nodemend.kube.outcome import ApiResponse
@@ -24,8 +21,10 @@ from simulation.cluster.replicas import Replica
 from simulation.cluster.world import World
 from simulation.metal3.rack import NAMESPACE, NEWER_FORM, SPEC, furnish, shaped
 from tests.simulation.convergence import settle
+from tests.simulation.directing import DirectedSeed
 from tests.simulation.power.invariants import PowerInvariants
 from tests.simulation.power.members import ROLE
+from tests.simulation.walking_path.faults import LENIENT
 from tests.simulation.walking_path.invariants import is_ours
 
 SICK: Final = "node-1"
@@ -35,13 +34,6 @@ SETTLED: Final = 40.0
 BEGUN_WITHIN: Final = 200.0
 """Seconds from the loss of a node to its power-off request. Its silence must be noticed first."""
 SETTLED_WITHIN: Final = 900.0
-LENIENT: Final = {
-    "maxUnhealthy": "100%",
-    "settleTime": "5s",
-    "minInterval": "1s",
-    "maxConcurrent": 10,
-    "maxConcurrentPercent": 100,
-}
 
 Object = dict[str, Any]
 
@@ -58,11 +50,9 @@ class WriteKind(Enum):
     """Nodemend's taint is on the Node, or the Node is deleted."""
 
 
-class Directed:
-    """One seed of one family. `play` runs it to its end."""
+class Directed(DirectedSeed[World, PowerInvariants]):
+    """One seed of one family."""
 
-    family: ClassVar[str]
-    """A constant: streams of chance are named by it."""
     machines: ClassVar[int] = 3
     control_plane: ClassVar[int] = 0
     """Number of nodes that are its members."""
@@ -80,8 +70,7 @@ class Directed:
     """Longest time in seconds from the sending of a write to its effect."""
 
     def __init__(self, seed: int, *, keep_trace: bool = False) -> None:
-        self.chance = Random(f"directed {seed}")
-        self.counts: Counter[str] = Counter()
+        super().__init__(seed)
         self.invariants = self.judged_by()
         self.invariants.latest_arrival = self.latest_arrival
         shape = shaped(
@@ -101,9 +90,6 @@ class Directed:
         self.invariants.watch(self.world)
         self.world.remediator.witnesses.append(self._saw_write)
 
-    def play(self) -> None:
-        raise NotImplementedError
-
     def begin(self) -> None:
         """Run until the hosts are known."""
         self.run(SETTLED + self.chance.uniform(0.0, 20.0))
@@ -116,20 +102,6 @@ class Directed:
     def remediators(self) -> list[Replica]:
         return [replica for replica in self.world.replicas if replica.name.startswith("remediator")]
 
-    @property
-    def leader(self) -> Replica:
-        """The remediator that the leader's Lease names."""
-        lease = self.api.get(LEASE, "nodemend-remediator", well_known.SYSTEM_NAMESPACE) or {}
-        holder = lease["spec"]["holderIdentity"]
-        return next(one for one in self.remediators if holder.startswith(f"{one.process.name}_"))
-
-    @property
-    def now(self) -> float:
-        return self.world.scheduler.now
-
-    def run(self, seconds: float) -> None:
-        self.world.run(self.now + seconds)
-
     def run_until(self, ready: Callable[[], bool], within: float) -> bool:
         """Run until it is ready, at most `within` seconds. Return whether it is."""
         by = self.now + within
@@ -139,10 +111,6 @@ class Directed:
 
     def settles(self) -> None:
         settle(self.world, self.invariants, by=self.now + SETTLED_WITHIN, every=50.0, stays=20.0)
-
-    def tell(self, fault: str) -> None:
-        self.counts[fault] += 1
-        self.world.scheduler.note(f"fault: {fault}")
 
     def once(self, kind: WriteKind, action: Callable[[], None], after: float = 0.0) -> None:
         """Act once, `after` seconds after the next such write."""
@@ -187,29 +155,6 @@ class Directed:
         self.api.patch(METAL3_REMEDIATION, name, {"metadata": {"finalizers": None}}, at=at)
         self.api.delete(METAL3_REMEDIATION, name, well_known.SYSTEM_NAMESPACE)
 
-    def forbid(self) -> None:
-        """Change the policy such that no step may begin: it is paused, in dry run, or deleted."""
-        how = self.chance.choice(("paused", "dry run", "no policy"))
-        self.tell(how)
-        match how:
-            case "paused":
-                self._change_policy(pause={"reason": "a look at the switch", "by": "admin"})
-            case "dry run":
-                self._change_policy(mode="DryRun")
-            case _:
-                self.api.delete(REMEDIATION_POLICY, well_known.POLICY_NAME)
-        self.invariants.note_policy()
-
-    def allow(self) -> None:
-        if self.api.get(REMEDIATION_POLICY, well_known.POLICY_NAME) is None:
-            named = {"metadata": {"name": well_known.POLICY_NAME}, "spec": {"mode": "Act", **self.policy}}
-            self.api.create(REMEDIATION_POLICY, named)
-        self._change_policy(mode="Act", pause=None)
-        self.invariants.note_policy()
-
-    def _change_policy(self, **spec: object) -> None:
-        self.api.patch(REMEDIATION_POLICY, well_known.POLICY_NAME, {"spec": spec})
-
     def _saw_write(self, _user: str, request: Request, answer: ApiResponse) -> None:
         for kind in _kinds_of(request, answer):
             actions, self._awaited[kind] = self._awaited[kind], []
@@ -218,7 +163,7 @@ class Directed:
 
     def close(self) -> None:
         self.rack.close()
-        self.world.close()
+        super().close()
 
 
 def _kinds_of(request: Request, answer: ApiResponse) -> list[WriteKind]:
@@ -241,5 +186,5 @@ def _kinds_of(request: Request, answer: ApiResponse) -> list[WriteKind]:
             "seenOff": WriteKind.SEEN_OFF,
             "evidence": WriteKind.EVIDENCE,
         }
-        return [moment for field, moment in fields.items() if written.get(field)]
+        return [kind for field, kind in fields.items() if written.get(field)]
     return []

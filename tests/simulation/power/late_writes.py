@@ -102,7 +102,7 @@ class Forbidden(Directed):
     def _between(self) -> None:
         self.forbid()
         self.tell("the leader dies")
-        self.leader.process.crash()
+        self.leader("remediator").process.crash()
 
 
 class Reboots(Directed):

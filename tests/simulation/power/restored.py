@@ -65,7 +65,7 @@ class Restored(Directed):
             replica.process.pause(self.chance.uniform(10.0, 50.0))
 
     def _one_sleeps(self) -> None:
-        leader = self.leader
+        leader = self.leader("remediator")
         for replica in self.remediators:
             if replica is not leader:
                 replica.process.pause(self.chance.uniform(40.0, 50.0))

@@ -11,6 +11,7 @@ from simulation.request_log import RequestDigests
 from simulation.scheduler import Scheduler
 from tests.simulation.beside import Beside
 from tests.simulation.convergence import InvariantBrokenError, nothing_failed_unseen, settle
+from tests.simulation.directing import family_of
 from tests.simulation.power.crowds import Interval, NotAllowed, Quorum, TooMany
 from tests.simulation.power.directed import Directed
 from tests.simulation.power.ends import DeletedNode, Ends, ForcedUnderTaint, PodsLeave, Waits
@@ -38,7 +39,6 @@ HANDS_SHARE = 0.7
 """Share of seeds in which people switch machines; in the others Kubernetes observes Nodes late."""
 DELETING_SHARE = 0.25
 """Share of seeds in which workloads are released by deleting the Node."""
-DIRECTED_EVERY: Final = 4
 FAMILIES: Final[tuple[type[Directed], ...]] = (
     WrongMachine,
     OldTruth,
@@ -82,23 +82,11 @@ Joined = Beside[PowerInvariants, tuple[World, Rack]]
 
 
 def play(seed: int, *, keep_trace: bool = False, beside: Joined | None = None) -> Run:
-    number, mixed = divmod(seed, DIRECTED_EVERY)
-    if beside is None and not mixed:
-        return _play_directed(seed, FAMILIES[number % len(FAMILIES)], keep_trace)
+    if beside is None and (family := family_of(seed, FAMILIES)):
+        directed = family(seed, keep_trace=keep_trace)
+        broken = directed.play_to_end()
+        return _reported(seed, broken, directed.world, directed.invariants, directed.counts)
     return _play_mixed(seed, keep_trace, beside or Beside(PowerInvariants()))
-
-
-def _play_directed(seed: int, family: type[Directed], keep_trace: bool) -> Run:
-    directed, broken = family(seed, keep_trace=keep_trace), ""
-    try:
-        directed.play()
-        nothing_failed_unseen(directed.world.replicas)
-    except InvariantBrokenError as failure:
-        broken = str(failure)
-    finally:
-        directed.close()
-    counts = Counter({f"{family.family}: {what}": times for what, times in directed.counts.items()})
-    return _reported(seed, broken, directed.world, directed.invariants, counts)
 
 
 def _play_mixed(seed: int, keep_trace: bool, beside: Joined) -> Run:

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from nodemend.api import well_known
-from nodemend.api.resources import LEASE, NODE, SELF_REMEDIATION_TEMPLATE
+from nodemend.api.resources import NODE, SELF_REMEDIATION_TEMPLATE
 from nodemend.guard.policy_proof import Admission
 from nodemend.protocol.timing import USUAL_PACE
 from nodemend.safety.time_proof import DEFAULT_ASSUMPTIONS
 from simulation.api_server.admission import User
-from simulation.cluster.replicas import Replica
+from simulation.cluster.replicas import Replica, find_leader
 from simulation.cluster.world import Account, Shape, World
 from simulation.network import LinkQuality
 from tests.simulation.self_fencing.fencing_cluster import FencingCluster
@@ -125,11 +125,7 @@ class Cluster:
 
     @property
     def leader(self) -> Replica:
-        """The remediator that holds the Lease, if it still runs; otherwise the first."""
-        lease = self.api.get(LEASE, "nodemend-remediator", well_known.SYSTEM_NAMESPACE)
-        holder = lease["spec"].get("holderIdentity") if lease else ""
-        found = self.remediators
-        return next((one for one in found if one.process.name == holder), found[0])
+        return find_leader(self.api, "remediator", self.world.replicas)
 
     def run(self, seconds: float) -> None:
         self.world.run(self.scheduler.now + seconds)

@@ -6,11 +6,10 @@ hostile worlds: an operator who errs lets a node run on, and a release of that n
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from random import Random
 from typing import Any, ClassVar, Final
 
 from nodemend.api import well_known
-from nodemend.api.resources import LEASE, MANUAL_REMEDIATION, NODE, REMEDIATION_POLICY
+from nodemend.api.resources import MANUAL_REMEDIATION, NODE
 from nodemend.kube.outcome import ApiResponse
 from nodemend.kube.request import Method, Request
 from simulation.api_server.admission import User
@@ -20,6 +19,7 @@ from simulation.cluster.machines import Machine
 from simulation.cluster.replicas import Replica
 from simulation.cluster.world import Account, Shape, World, check_spec
 from tests.simulation.convergence import InvariantBrokenError, settle
+from tests.simulation.directing import DirectedSeed
 from tests.simulation.hostile.attribution import taints_of
 from tests.simulation.hostile.fault_context import Around, surround
 from tests.simulation.hostile.kinds import Counts
@@ -57,24 +57,22 @@ class UnharmedPolicies(Policies):
         return ("checker", name) in self._found
 
 
-class Directed:
-    """One seed of one family. `play` runs it to its end."""
+class Directed(DirectedSeed[World, HostileInvariants]):
+    """One seed of one family."""
 
-    family: ClassVar[str]
-    """A constant: streams of chance are named by it."""
+    policy: ClassVar[Mapping[str, Any]] = LENIENT
     healthy_delay: ClassVar[str] = "10s"
     proven: ClassVar[bool] = False
     """True if the programs prove that the admission policies are in force."""
 
     def __init__(self, seed: int, *, keep_trace: bool = False) -> None:
-        self.chance = Random(f"directed {seed}")
-        self.counts: Counter[str] = Counter()
+        super().__init__(seed)
         self.policies = UnharmedPolicies(Counts())
         self.invariants = HostileInvariants(self.policies)
         thresholds = [{**one, "period": SHORTEST} for one in _thresholds()]
         shape = Shape(
             machines=3,
-            policy=LENIENT,
+            policy=self.policy,
             people=False,
             self_fencing=True,
             check={"thresholds": thresholds, "healthyDelay": self.healthy_delay},
@@ -82,6 +80,7 @@ class Directed:
         )
         name = f"{self.family} {seed}"
         self.world = World(name, shape, self.invariants.started, keep_trace=keep_trace)
+        self.api = self.world.admin_api
         self.invariants.watch(self.world)
         self.around = self._surround()
         if self.proven:
@@ -98,13 +97,7 @@ class Directed:
             heard=self.invariants.saw_read,
         )
 
-    def play(self) -> None:
-        raise NotImplementedError
-
     # Time.
-
-    def run(self, seconds: float) -> None:
-        self.world.run(self.world.scheduler.now + seconds)
 
     def until(self, reached: Callable[[], bool], within: float, broken: str) -> None:
         by = self.world.scheduler.now + within
@@ -140,17 +133,6 @@ class Directed:
     def of(self, role: str) -> list[Replica]:
         """Return the replicas of a program."""
         return [one for one in self.world.replicas if one.name.startswith(role)]
-
-    def leader(self, role: str) -> Replica:
-        """Return the replica that holds the Lease, if it still runs; otherwise the first."""
-        lease = self.world.admin_api.get(LEASE, f"nodemend-{role}", well_known.SYSTEM_NAMESPACE)
-        holder = (lease["spec"].get("holderIdentity") or "") if lease else ""
-        found = self.of(role)
-        return next((one for one in found if holder.startswith(one.process.name)), found[0])
-
-    def tell(self, fault: str) -> None:
-        self.counts[f"fault: {fault}"] += 1
-        self.world.scheduler.note(f"fault: {fault}")
 
     def runs_elsewhere(self) -> bool:
         """Return whether all workloads run, and none of them on the node."""
@@ -232,22 +214,6 @@ class Directed:
             replica.link.drop_requests()
         self.world.server.restore(backup, bump=RAISED if raised else 0)
         self.invariants.restored()
-
-    def set_policy(self, spec: Mapping[str, Any] | None) -> None:
-        """Change the RemediationPolicy; None deletes it."""
-        api, name = self.world.admin_api, well_known.POLICY_NAME
-        if spec is None:
-            api.delete(REMEDIATION_POLICY, name)
-        elif api.patch(REMEDIATION_POLICY, name, {"spec": spec}) is None:
-            body = {"metadata": {"name": name}, "spec": {"mode": "Act", **LENIENT, **spec}}
-            api.create(REMEDIATION_POLICY, body)
-        self.invariants.note_policy()
-
-    def pause(self) -> None:
-        self.set_policy({"pause": {"reason": "a look first", "by": "admin"}})
-
-    def resume(self) -> None:
-        self.set_policy({"mode": "Act", "pause": None})
 
     # Required results.
 

@@ -25,7 +25,7 @@ class PermissionWithdrawn(Directed):
         self.run(self.chance.uniform(25.0, 40.0))
         self.chance.choice((self._before_it_fails, self._before_the_confirmation))()
         self.on_evidence(self.blind)
-        self.resume()
+        self.allow()
         self.begins()
         if "confirmation" not in (self.remediation or {})["spec"]:
             self.confirm(self.statement())
@@ -34,7 +34,7 @@ class PermissionWithdrawn(Directed):
         self.run(LONG)
         self.see_again()
         self.run(self.chance.uniform(20.0, 40.0))
-        self.resume()
+        self.allow()
         self.released_in_time()
 
     def _withdraw(self) -> None:
@@ -42,15 +42,7 @@ class PermissionWithdrawn(Directed):
         if chance.random() < 0.3:
             self.tell("a stale cache of policies")
             server.lag(REMEDIATION_POLICY, server.revision)
-        way = chance.choice(("dry run", "no policy", "paused"))
-        self.tell(way)
-        match way:
-            case "dry run":
-                self.set_policy({"mode": "DryRun"})
-            case "no policy":
-                self.set_policy(None)
-            case _:
-                self.pause()
+        self.forbid()
 
     def _before_it_fails(self) -> None:
         self._withdraw()

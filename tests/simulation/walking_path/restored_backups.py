@@ -39,7 +39,7 @@ class RestoredConfirmation(WrongConfirmation):
         self.confirm(None)
         self.run(chance.uniform(2.0, 30.0))
         chance.choice((self._run_on, self._start_again, self._freeze))(backup)
-        self.resume()
+        self.allow()
         self.run(TAKES_OVER)
 
     def _run_on(self, backup: Snapshot) -> None:

@@ -9,6 +9,7 @@ from simulation.request_log import RequestDigests
 from simulation.scheduler import Scheduler
 from tests.simulation.beside import Beside
 from tests.simulation.convergence import InvariantBrokenError, nothing_failed_unseen, settle
+from tests.simulation.directing import family_of
 from tests.simulation.walking_path.directed import Directed
 from tests.simulation.walking_path.faults import FAULTS_CEASE, FaultRates, Faults
 from tests.simulation.walking_path.invariants import Invariants
@@ -19,7 +20,6 @@ from tests.simulation.walking_path.restored_backups import RestoredBeforeTheRele
 from tests.simulation.walking_path.wrong_confirmations import ConfirmedTooLate, ReportsWithoutRenewing
 
 SETTLED_BY = FAULTS_CEASE + 1500.0
-DIRECTED_EVERY: Final = 4
 FAMILIES: Final[tuple[type[Directed], ...]] = (
     PermissionWithdrawn,
     RestoredConfirmation,
@@ -67,8 +67,10 @@ def play(
 
     A directed seed is short and always runs to its end. Beside another campaign no seed is directed.
     """
-    if beside is None and seed % DIRECTED_EVERY == 0:
-        return _play_directed(seed, keep_trace=keep_trace)
+    if beside is None and (family := family_of(seed, FAMILIES)):
+        directed = family(seed, keep_trace=keep_trace)
+        broken = directed.play_to_end()
+        return _reported(seed, broken, directed.world, directed.invariants, directed.counts)
     beside = beside or Beside(Invariants())
     fault_rates = FaultRates.draw(Scheduler(seed).chance("weather"))
     invariants = beside.evaluate
@@ -90,20 +92,6 @@ def play(
     finally:
         world.close()
     return _reported(seed, broken, world, invariants, faults.counts)
-
-
-def _play_directed(seed: int, *, keep_trace: bool) -> Run:
-    directed = FAMILIES[seed // DIRECTED_EVERY % len(FAMILIES)](seed, keep_trace=keep_trace)
-    broken = ""
-    try:
-        directed.play()
-        nothing_failed_unseen(directed.world.replicas)
-    except InvariantBrokenError as failure:
-        broken = str(failure)
-    finally:
-        directed.world.close()
-    counts = directed.counts + Counter({f"directed {directed.family}": 1})
-    return _reported(seed, broken, directed.world, directed.invariants, counts)
 
 
 def _reported(seed: int, broken: str, world: World, invariants: Invariants, faults: Counter[str]) -> Run:

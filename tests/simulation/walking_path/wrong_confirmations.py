@@ -63,7 +63,7 @@ class ConfirmedTooLate(WrongConfirmation):
         self.confirm(self.statement())
         self._speak(same_boot=same_boot)
         self.run(self.chance.uniform(0.0, 45.0))
-        self.resume()
+        self.allow()
 
     def _speak(self, *, same_boot: bool) -> None:
         self.tell("the same boot speaks" if same_boot else "a new boot speaks")
